@@ -83,6 +83,21 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: '431 `headers_too_large`',
     },
     {
+      what: 'Targets of a scan in a list',
+      value: ['domain/listed-scan.ts', 'maxListedTargets'],
+      beyond: 'the first ones, with `targets_total`; fewer of long ones',
+    },
+    {
+      what: 'Bytes of the name of a scan in a list',
+      value: ['domain/listed-scan.ts', 'maxListedNameBytes'],
+      beyond: 'cut, with `…` at the end',
+    },
+    {
+      what: 'Bytes of the tags of a scan in a list',
+      value: ['domain/listed-scan.ts', 'maxListedTagsBytes'],
+      beyond: 'the first ones, with `tags_total`',
+    },
+    {
       what: 'Items of a page',
       value: ['actions/paging/list-page.ts', 'maxLimit'],
       beyond: 'a higher `limit` counts as this; follow `next_cursor`',

@@ -145,7 +145,7 @@ describe('the file', () => {
       expect(await store.idempotency.find('token', 'k', now)).toBeNull();
       expect(await listedScans(store)).toEqual([numberedScanId(1)]);
       const [scan] = (await store.scans.list({ limit: 1, offset: 0 })).scans;
-      expect(scan).toMatchObject({ targets: targets.slice(0, 100), targets_total: 101 });
+      expect(scan).toMatchObject({ targets: targets.slice(0, 10), targets_total: 101 });
     });
 
     it('that did not count its rows counts them', async () => {

@@ -1,10 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 import { type Severity, severities } from '../../domain/finding.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { RecordObserver } from '../../scan-run/results/open-results.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import type { RecordHolder } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
@@ -116,7 +116,7 @@ export class Dashboards {
     return series;
   }
 
-  #computed(context: DashboardContext, series: readonly ScanSeries[], scans: readonly Scan[]) {
+  #computed(context: DashboardContext, series: readonly ScanSeries[], scans: readonly ListedScan[]) {
     const changes = new Map(
       series.flatMap(({ key, runs: [latest, previous] }) =>
         latest && previous ? [[key, this.#changesOf(context, latest.scan_id, previous.scan_id)]] : [],
@@ -137,8 +137,10 @@ export class Dashboards {
     );
   }
 
-  #openFindings(context: DashboardContext, scans: readonly Scan[]): Promise<OpenFindings> {
-    return withRecords(context, (recordOf) => openFindings(scans, recordOf, context.observer, this.#closing));
+  #openFindings(context: DashboardContext, scans: readonly ListedScan[]): Promise<OpenFindings> {
+    return withRecords(context, (recordOf) =>
+      openFindings(scans, context.store, recordOf, context.observer, this.#closing),
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Severity, severities } from '../../domain/finding.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { ActionTable } from '../../report/model/findings/actions.ts';
@@ -7,6 +8,7 @@ import { KindTable, placeOf } from '../../report/model/findings/kinds.ts';
 import { readFinding } from '../../report/model/findings/seen-finding.ts';
 import { type CurrentHost, currentHost } from '../../report/model/inventory/current-host.ts';
 import { openResults, type RecordObserver } from '../../scan-run/results/open-results.ts';
+import type { Store } from '../../store/open.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import { type ListedFix, listedFix } from '../results/listed-fix.ts';
 
@@ -34,20 +36,23 @@ const longestStretch = 8;
  * @throws PortolanError for a scan that cannot be read
  */
 export async function openFindings(
-  scans: readonly Scan[],
+  scans: readonly ListedScan[],
+  { scans: details }: Pick<Store, 'scans'>,
   recordOf: (scan: Scan) => Promise<RowRecord>,
   observer: RecordObserver,
   signal: AbortSignal,
 ): Promise<OpenFindings> {
   const sums = new FindingSums();
-  for (const scan of scans) {
+  for (const { scan_id, severity_counts } of scans) {
     // A large record of hosts and ports is not read in vain.
-    if (Object.values(scan.severity_counts).every((count) => count === 0)) continue;
+    if (Object.values(severity_counts).every((count) => count === 0)) continue;
+    const scan = await details.get(scan_id);
+    if (scan === null) continue;
     const results = await openResults(scan, await recordOf(scan), observer, 'while-reading');
     try {
       let since = performance.now();
       for await (const row of results.rows()) {
-        sums.add(row, scan.scan_id);
+        sums.add(row, scan_id);
         if (performance.now() - since < longestStretch) continue;
         await setImmediate();
         signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../domain/errors.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { type ScanStatus, scanStatuses } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { type ScanFilter, type ScanSort, scanSorts } from '../../store/scans/scan-filter.ts';
 import type { ScanPage } from '../../store/scans/scan-list.ts';
 import { readScanSort } from '../../store/scans/sorted-scans.ts';

@@ -1,4 +1,4 @@
-import type { Scan, ScanWarning } from '../../domain/scan.ts';
+import type { ScanProgress, ScanWarning } from '../../domain/scan.ts';
 import { notSending } from '../../domain/scan-progress.ts';
 import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 
@@ -10,13 +10,9 @@ export const poolWithoutWorkers = 'pool_without_workers';
 /** Codes of temporary warnings, removed with their reason. */
 export const passingWarnings: ReadonlySet<string> = new Set([outsideWindow, ownerAway, poolWithoutWorkers]);
 
-/** Warning of a scan outside the scan window. */
-export function scanOutsideWindow<S extends Scan>(scan: S, closure: BlackoutWindow): S {
-  return {
-    ...scan,
-    progress: { ...scan.progress, ...notSending, phase: outsideWindow, paused: true },
-    warnings: [...scan.warnings, windowWarning(closure)],
-  };
+/** Progress of a scan outside the scan window. */
+export function progressOutsideWindow(progress: ScanProgress): ScanProgress {
+  return { ...progress, ...notSending, phase: outsideWindow, paused: true };
 }
 
 export function windowWarning(closure: BlackoutWindow): ScanWarning {

@@ -79,7 +79,7 @@ export async function diffScans(
 async function pairOf(typed: TypedPair, list: ListScans, show: (id: string) => Promise<Scan>): Promise<Pair> {
   const id = await chooseScan(typed.id, list);
   if (typed.baseline !== undefined) return { id, baseline: await chooseScan(typed.baseline, list) };
-  return { id, baseline: await scanBefore(await show(id), list) };
+  return { id, baseline: await scanBefore(await show(id), list, show) };
 }
 
 /** A local comparison, safe to print. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ListQuery, ScanList } from '../../actions/scans/list-scans.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { chooseScan, createdWithin, scanBefore } from './scan-choice.ts';
 
 /** Lists scans with these ids, newest first, two a page. */
@@ -72,6 +72,9 @@ describe('chooseScan', () => {
 
 describe('scanBefore', () => {
   const scan = { scan_id: ids[0], created_at: '2026-11-22T22:18:21.000Z', targets: ['b', 'a'] };
+  const show = async (): Promise<never> => {
+    throw new Error('the list has all targets');
+  };
   const earlier =
     (...scans: Partial<ListedScan>[]) =>
     async () => ({
@@ -90,11 +93,22 @@ describe('scanBefore', () => {
       { scan_id: 'same', targets: ['a', 'b'] },
       { scan_id: 'older', targets: ['b', 'a'] },
     );
-    expect(await scanBefore(scan, list)).toBe('same');
+    expect(await scanBefore(scan, list, show)).toBe('same');
+  });
+
+  it('compares all targets where the list has only the first', async () => {
+    const targets = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
+    const shown = { targets: targets.slice(0, 10), targets_total: 12 };
+    const list = earlier({ scan_id: 'other', ...shown }, { scan_id: 'same', ...shown });
+    const details: Record<string, string[]> = { other: targets.with(11, '192.0.2.99'), same: targets };
+    const read = async (scanId: string) => ({ targets: details[scanId] ?? [] });
+    expect(await scanBefore({ ...scan, targets }, list, read)).toBe('same');
   });
 
   it('may be none', async () => {
-    await expect(scanBefore(scan, earlier({ scan_id: 'other', targets: ['a'] }))).rejects.toThrow(ids[0]);
+    await expect(scanBefore(scan, earlier({ scan_id: 'other', targets: ['a'] }), show)).rejects.toThrow(
+      ids[0],
+    );
   });
 });
 

@@ -1,8 +1,8 @@
 import type { ListQuery, ScanList } from '../../actions/scans/list-scans.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { latestScan } from '../terminal/scan-argument.ts';
 import type { Client } from './client.ts';
 import { scanListShape } from './server-responses.ts';
@@ -47,14 +47,18 @@ const maxEarlier = 2000;
 export async function scanBefore(
   { scan_id, created_at, targets }: Pick<Scan, 'scan_id' | 'created_at' | 'targets'>,
   list: ListScans,
+  show: (scanId: string) => Promise<Pick<Scan, 'targets'>>,
 ): Promise<string> {
   const wanted = [...targets].sort();
   const query: ListQuery = { status: 'completed', until: created_at, limit: pageSize };
   let cursor: string | undefined;
   for (let seen = 0; seen < maxEarlier; seen += pageSize) {
     const page = await list({ ...query, ...(cursor && { cursor }) });
-    const found = page.scans.find((scan) => isOf(wanted, scan));
-    if (found) return found.scan_id;
+    for (const scan of page.scans) {
+      if (!mayBeOf(wanted, scan)) continue;
+      const { scan_id: id, targets_total } = scan;
+      if (targets_total === undefined || isSame(wanted, (await show(id)).targets)) return id;
+    }
     if (page.next_cursor === null) break;
     cursor = page.next_cursor;
   }
@@ -64,12 +68,17 @@ export async function scanBefore(
   );
 }
 
-/** A list shows the first of very many targets only. */
-function isOf(sorted: readonly string[], { targets, targets_total = targets.length }: ListedScan): boolean {
-  if (targets_total !== sorted.length) return false;
-  if (targets_total === targets.length) return [...targets].sort().every((text, n) => text === sorted[n]);
+/** A list has the first of many targets, and a long one cut. */
+function mayBeOf(sorted: readonly string[], { targets, targets_total }: ListedScan): boolean {
+  if (targets_total === undefined) return isSame(sorted, targets);
   const all = new Set(sorted);
-  return targets.every((text) => all.has(text));
+  return targets_total === sorted.length && targets.every((text) => all.has(text) || text.endsWith('…'));
+}
+
+function isSame(sorted: readonly string[], targets: readonly string[]): boolean {
+  return (
+    targets.length === sorted.length && targets.toSorted().every((text, index) => text === sorted[index])
+  );
 }
 
 /**

@@ -8,9 +8,15 @@ import type { ScanList } from '../../actions/scans/list-scans.ts';
 import type { PreviewNode, ScanPreview } from '../../actions/scans/preview-scan.ts';
 import type { GarbageReport } from '../../actions/workspace/collect-garbage.ts';
 import { type Job, type JobRun, jobStatuses } from '../../domain/job.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { type ScanCounts, type ScanProgress, type StageRecord, scanStatuses } from '../../domain/scan.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import {
+  type Scan,
+  type ScanCounts,
+  type ScanProgress,
+  type StageRecord,
+  scanStatuses,
+} from '../../domain/scan.ts';
 import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import {
   anything,
@@ -84,11 +90,10 @@ export const stageShape = objectOf<StageRecord>({
   coverage: unset(mapOf(number)),
 });
 
-export const scanShape: ShapeOf<ListedScan> = objectOf<ListedScan>({
+const scanFields = {
   scan_id: text,
   status: oneOf(scanStatuses),
   targets: listOf(text),
-  targets_total: unset(number),
   created_at: time,
   started_at: nullable(time),
   completed_at: nullable(time),
@@ -99,9 +104,19 @@ export const scanShape: ShapeOf<ListedScan> = objectOf<ListedScan>({
   results: countsShape,
   progress: progressShape,
   severity_counts: unset(mapOf(number)),
+};
+
+export const scanShape: ShapeOf<Scan> = objectOf<Scan>({
+  ...scanFields,
   error: nullable(message),
   warnings: listOf(warningShape),
   stages: listOf(stageShape),
+});
+
+const listedScanShape = objectOf<ListedScan>({
+  ...scanFields,
+  targets_total: unset(number),
+  error: nullable(objectOf<{ code: string }>({ code: text })),
 });
 
 const page = {
@@ -111,7 +126,10 @@ const page = {
   next_cursor: unset(text),
 };
 
-export const scanListShape: ShapeOf<ScanList> = objectOf<ScanList>({ ...page, scans: listOf(scanShape) });
+export const scanListShape: ShapeOf<ScanList> = objectOf<ScanList>({
+  ...page,
+  scans: listOf(listedScanShape),
+});
 
 export const acceptedShape = objectOf<{ scan_id: string; status: string; created_at: string }>({
   scan_id: text,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { scanListTable, stateText } from './scan-list-table.ts';
 

@@ -1,4 +1,4 @@
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { drawTable, type Narrowing, type TableColumn } from '../terminal/draw/columns.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { targetsText } from '../terminal/draw/targets-text.ts';

@@ -1,7 +1,7 @@
 import { type ListQuery, listScans, type ScanList } from '../../actions/scans/list-scans.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { isDeadCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { namedClient } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { scanListShape } from '../session/server-responses.ts';

@@ -1,10 +1,10 @@
 import { deleteScan } from '../../actions/scans/delete-scan.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { isFinal, type Scan } from '../../domain/scan.ts';
 import { ScanQueue } from '../../queue/scan-queue.ts';
 import { liveCommandLine } from '../../scan-run/finalize/interrupt-scan.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { renderResult } from '../results/local-result.ts';
 import { fetchResult, scanPath } from '../results/remote-result.ts';
@@ -75,6 +75,7 @@ const csvTitles = [
   'profile',
   'name',
   'targets',
+  'targets_total',
 ];
 export async function listWorkspaceScans(flags: ScanListFlags, global: GlobalFlags): Promise<void> {
   const { format } = flags;
@@ -103,10 +104,12 @@ function moreText(shown: number, total: number): string {
   return `${amountText(shown)} of ${countText(total, 'scan')}${more}`;
 }
 
-/** All targets, and empty cells for missing values. */
-function csvRow({ scan_id, status, created_at, results, profile, name, targets }: ListedScan): string[] {
+/** The targets that a list has, and their number; empty cells for missing values. */
+function csvRow(scan: ListedScan): string[] {
+  const { scan_id, status, created_at, results, profile, name, targets, targets_total } = scan;
   const counts = [String(results.live_hosts), String(results.open_ports)];
-  return [scan_id, status, created_at, ...counts, profile, name ?? '', targets.join(' ')];
+  const total = String(targets_total ?? targets.length);
+  return [scan_id, status, created_at, ...counts, profile, name ?? '', targets.join(' '), total];
 }
 
 export interface ShowFlags extends ServerFlags {

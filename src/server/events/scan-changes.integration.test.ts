@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { storeEngines } from '../../../test/store-engines.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { ScanChanges } from './scan-changes.ts';
@@ -72,7 +73,7 @@ describe.each(storeEngines())('changes of scans in $name', (engine) => {
   }
 
   async function follow(tenant: string | null): Promise<void> {
-    const workers = { freshen: <S extends Scan>(scan: S) => scan };
+    const workers = { freshenListed: (scan: ListedScan) => scan };
     changes = new ScanChanges({ store: store.forTenant(tenant), workers, isShared: false });
     await changes.poll(sink);
     expect(sink.take()).toEqual([]);

@@ -1,6 +1,6 @@
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { isFinal } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
-import type { ListedScan } from '../../store/scans/listed-scans.ts';
 import type { WorkerPool } from '../scans/worker-pool.ts';
 import { scanOfEvent, stateSignature } from './event-scan.ts';
 import type { ChangeSource, EventSink } from './service-feed.ts';
@@ -28,7 +28,7 @@ const resetMs = 5000;
 export interface ScanChangesInput {
   /** Of the tenant. */
   store: Store;
-  workers: Pick<WorkerPool, 'freshen'>;
+  workers: Pick<WorkerPool, 'freshenListed'>;
   /** Whether other servers store scans, too. */
   isShared: boolean;
 }
@@ -104,7 +104,7 @@ export class ScanChanges implements ChangeSource {
 
   /** Emits a changed state. */
   #report(stored: ListedScan, sink: EventSink): void {
-    const scan = this.#input.workers.freshen(stored);
+    const scan = this.#input.workers.freshenListed(stored);
     const { scan_id, created_at, status } = scan;
     const state = stateSignature(scan);
     const known = this.#known.get(scan_id);
@@ -121,7 +121,7 @@ export class ScanChanges implements ChangeSource {
     const { scan_id } = stored;
     const now = performance.now();
     if (now - (this.#progressAt.get(scan_id) ?? Number.NEGATIVE_INFINITY) < progressMs) return;
-    const scan = this.#input.workers.freshen(stored);
+    const scan = this.#input.workers.freshenListed(stored);
     // Its state is newer than the stored one: the next read reports both.
     if (this.#known.get(scan_id)?.state !== stateSignature(scan)) return;
     this.#progressAt.set(scan_id, now);
@@ -136,8 +136,11 @@ export class ScanChanges implements ChangeSource {
   /** Scans that had not ended and are no longer listed as such. */
   async #lookUp(found: ReadonlyMap<string, ListedScan>, sink: EventSink): Promise<void> {
     const vanished = [...this.#known].filter(([scanId, { isFinal: ended }]) => !ended && !found.has(scanId));
-    for (const [scanId, known] of vanished.slice(0, mostLookups)) {
-      const scan = await this.#input.store.scans.get(scanId);
+    const lookedUp = vanished.slice(0, mostLookups);
+    const listed = await this.#input.store.scans.listed(lookedUp.map(([scanId]) => scanId));
+    const scans = new Map(listed.map((scan) => [scan.scan_id, scan]));
+    for (const [scanId, known] of lookedUp) {
+      const scan = scans.get(scanId);
       if (scan) this.#report(scan, sink);
       else this.#remove(scanId, sink);
       // Beyond the lists: the others come first next time.

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { ScanStopper } from '../../actions/scans/cancel-scan.ts';
 import type { PauseSwitch } from '../../actions/scans/pause-scan.ts';
-import { scanOutsideWindow } from '../../actions/scans/window-warning.ts';
+import { progressOutsideWindow, windowWarning } from '../../actions/scans/window-warning.ts';
 import type { Config } from '../../config/schema.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { isFinal, type Scan, type ScanWarning } from '../../domain/scan.ts';
 import type { BlackoutWindow } from '../../domain/time/scan-calendar.ts';
 import type { Listener } from '../../net/local-listeners.ts';
@@ -14,7 +15,7 @@ import { UndividedScan } from '../shards/undivided-scan.ts';
 import { Blackout } from './blackout.ts';
 import { ClaimLoop } from './claim-loop.ts';
 import { renewLeases } from './lease-renewal.ts';
-import { storeProgress, withLiveProgress } from './live-progress.ts';
+import { storeProgress, withListedProgress, withLiveProgress } from './live-progress.ts';
 import { PoolCapacity } from './pool-capacity.ts';
 import type { PoolContext, WorkerPoolInput } from './pool-context.ts';
 import { RateSharing } from './rate-sharing.ts';
@@ -293,13 +294,33 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     this.#context.shards?.presence.warningsOf(scan) ?? [];
 
   /** The scan with the newest progress of its process, and what stops it from sending. */
-  freshen<S extends Scan>(scan: S): S {
+  freshen(scan: Scan): Scan {
     const fresh = withLiveProgress(this.#context.slots, scan);
-    const waits = this.waitsFor(scan);
-    const shown = waits.length > 0 ? { ...fresh, warnings: [...fresh.warnings, ...waits] } : fresh;
+    const { warnings, progress } = this.#waiting(fresh);
+    if (warnings.length === 0) return fresh;
+    return { ...fresh, progress, warnings: [...fresh.warnings, ...warnings] };
+  }
+
+  /** The same of a scan of a list. */
+  freshenListed(scan: ListedScan): ListedScan {
+    const fresh = withListedProgress(this.#context.slots, scan);
+    const { warnings, progress } = this.#waiting(fresh);
+    if (warnings.length === 0) return fresh;
+    return { ...fresh, progress, warnings_total: fresh.warnings_total + warnings.length };
+  }
+
+  /** What stops a scan from sending. */
+  #waiting(
+    scan: Pick<Scan, 'scan_id' | 'pool' | 'status' | 'progress'>,
+  ): Pick<Scan, 'progress' | 'warnings'> {
+    const warnings = this.waitsFor(scan);
     const { window } = this.#blackout;
-    if (window === null || !this.#blackout.concerns(scan.scan_id) || isFinal(shown.status)) return shown;
-    return scanOutsideWindow(shown, window);
+    if (window === null || !this.#blackout.concerns(scan.scan_id) || isFinal(scan.status))
+      return { progress: scan.progress, warnings };
+    return {
+      progress: progressOutsideWindow(scan.progress),
+      warnings: [...warnings, windowWarning(window)],
+    };
   }
 
   /** Resolves at the next event of a scan, after `ms`, or on abort. */

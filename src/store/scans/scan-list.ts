@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { scanIdPattern } from '../../domain/scan.ts';
 import { type CursorPosition, decodeCursor, encodeCursor } from '../cursor.ts';
 import { isPostgres } from '../database.ts';
@@ -15,7 +16,7 @@ import {
   type SearchedList,
   stepBack,
 } from './age-windows.ts';
-import { type ListedRow, type ListedScan, listedScan, selectListed } from './listed-scans.ts';
+import { type ListedRow, listedScan, selectListed } from './listed-scans.ts';
 import { type Filters, isIndexed, isInRange, matching, type ScanFilter } from './scan-filter.ts';
 import { readSorted } from './sorted-scans.ts';
 

@@ -106,7 +106,7 @@ export function searchableText(scan: Pick<Scan, 'name' | 'targets'>): string {
   return [scan.name ?? '', ...scan.targets].join('\n');
 }
 
-export const shortColumns = [
+export const scanColumns = [
   'scan_id',
   'created_at',
   'status',
@@ -127,9 +127,8 @@ export const shortColumns = [
   'notifications',
   'warnings',
   'stages',
+  'targets',
 ] as const satisfies (keyof ScanTableRow)[];
-
-export const scanColumns = [...shortColumns, 'targets'] as const;
 
 export type StoredScan = Pick<ScanTableRow, (typeof scanColumns)[number]>;
 

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { serverOf } from '../../domain/executor.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { firstNotifications, isFinal, type Scan, type ScanRequest } from '../../domain/scan.ts';
 import {
   type ScanLogFields,
@@ -15,7 +16,7 @@ import type { Tables } from '../schema/tables.ts';
 import { ViewedTable } from '../store-table.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { type CompletedRun, completedRuns } from './completed-runs.ts';
-import { type ListedScan, scansWithIds } from './listed-scans.ts';
+import { scansWithIds } from './listed-scans.ts';
 import { isHere } from './scan-ages.ts';
 import type { ScanFilter } from './scan-filter.ts';
 import { ScanLister, type ScanPage } from './scan-list.ts';

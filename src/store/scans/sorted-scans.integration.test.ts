@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeEngines } from '../../../test/store-engines.ts';
 import { listScans } from '../../actions/scans/list-scans.ts';
 import { scanRequest } from '../../domain/fixtures/scan-request.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import type { Store } from '../open.ts';
-import type { ListedScan } from './listed-scans.ts';
 
 let store: Store;
 

@@ -1,11 +1,12 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import { invalidRequest } from '../../domain/errors.ts';
+import type { ListedScan } from '../../domain/listed-scan.ts';
 import { scanIdPattern, scanStatuses } from '../../domain/scan.ts';
 import { isPostgres } from '../database.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
 import { type AgeRange, newestOfAll, type SearchedList, windows } from './age-windows.ts';
-import { type ListedScan, scansWithIds } from './listed-scans.ts';
+import { scansWithIds } from './listed-scans.ts';
 import { isInRange, matching, type ScanFilter, type ScanSort, scanSorts } from './scan-filter.ts';
 
 /** Scans that a sorted list can skip: a page after more of them would need them all in memory. */

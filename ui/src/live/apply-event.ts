@@ -31,17 +31,25 @@ export function applyEvent(cache: QueryClient, { event, data }: LiveEvent): void
   for (const path of outdatedBy[event] ?? []) void loadAgain(cache, [path]);
 }
 
-/** Members of the detail that an event has in part or not at all. */
+/** What an event of a scan has, as an item of a list, of its detail. */
+const ofBoth = ['status', 'started_at', 'completed_at', 'results', 'severity_counts'];
+
 interface ScanDetail {
-  targets: unknown;
-  warnings: unknown;
+  error: unknown;
   progress: { rate_history?: unknown };
 }
 
+/** At once, before the detail comes anew: its targets, stages and warnings are in no event. */
 function withEvent(old: ScanDetail, scan: Record<string, unknown>): ScanDetail {
   const { rate_history } = old.progress;
   const progress = { rate_history, ...(scan['progress'] as object | undefined) };
-  return { ...old, ...scan, targets: old.targets, warnings: old.warnings, progress };
+  const shared = Object.fromEntries(ofBoth.filter((name) => name in scan).map((name) => [name, scan[name]]));
+  return { ...old, ...shared, progress, error: old.error ?? failureOf(scan) };
+}
+
+/** Its message comes with the detail. */
+function failureOf({ error }: Record<string, unknown>): unknown {
+  return error ? { message: '', ...error } : null;
 }
 
 /** The last known status of each scan that an event named. */
@@ -56,7 +64,12 @@ function applyScan(cache: QueryClient, scan: Record<string, unknown>): void {
   changeInLists(cache, scanId, scan);
   const before = statusOf.get(scanId);
   statusOf.set(scanId, scan['status']);
-  if (before === scan['status']) return;
+  // Not again while a request is on its way: a slow one would never end.
+  if (before === scan['status']) {
+    const queryKey = ['/api/v1/scans/{scan_id}', { scan_id: scanId }];
+    void cache.invalidateQueries({ queryKey }, { cancelRefetch: false });
+    return;
+  }
   for (const path of ofScan) void loadAgain(cache, [path, { scan_id: scanId }]);
   for (const path of ofAllScans) void loadAgain(cache, [path]);
 }

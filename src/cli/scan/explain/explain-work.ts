@@ -12,18 +12,19 @@ import { type ListQuery, listScans } from '../../../actions/scans/list-scans.ts'
 import { showScan } from '../../../actions/scans/show-scan.ts';
 import type { Config } from '../../../config/schema.ts';
 import { PortolanError } from '../../../domain/errors.ts';
+import type { ListedScan } from '../../../domain/listed-scan.ts';
+import type { Scan } from '../../../domain/scan.ts';
 import { parseTargets } from '../../../domain/targets/target.ts';
 import { loadFingerprints } from '../../../scan-run/catalogs/load-fingerprints.ts';
 import { ScanVulnerabilities } from '../../../scan-run/catalogs/scan-vulnerabilities.ts';
 import { openResults } from '../../../scan-run/results/open-results.ts';
-import type { ListedScan } from '../../../store/scans/listed-scans.ts';
 import { damageNote } from '../../results/damage-warning.ts';
 import { readRows, scanPath } from '../../results/remote-result.ts';
 import type { Client } from '../../session/client.ts';
 import { listOf, scanIn, scanOn } from '../../session/scan-choice.ts';
 import { namedClient } from '../../session/server-choice.ts';
 import type { ServerFlags } from '../../session/server-flags.ts';
-import { silenceShape } from '../../session/server-responses.ts';
+import { scanShape, silenceShape } from '../../session/server-responses.ts';
 import { loadModuleCatalog, readConfigQuietly, type Session, withStore } from '../../session/session.ts';
 import { printable, printableJson } from '../../terminal/draw/printable.ts';
 import { styleOf } from '../../terminal/draw/style.ts';
@@ -92,7 +93,9 @@ async function searchHere(
   const { store } = session;
   const ids =
     text === null
-      ? candidates((await listScans(store, { limit: maxSearched.here })).scans, place)
+      ? await candidates((await listScans(store, { limit: maxSearched.here })).scans, place, (id) =>
+          showScan(store, id),
+        )
       : [await scanIn(store, text)];
   return await firstThatKnows(ids, place, (id) => readHere(session, id, place, wiring));
 }
@@ -129,7 +132,11 @@ async function searchServer(
   const { config } = await readConfigQuietly(global);
   const query: ListQuery = { limit: maxSearched.server };
   const ids =
-    text === null ? candidates((await listOf(client)(query)).scans, place) : [await scanOn(client, text)];
+    text === null
+      ? await candidates((await listOf(client)(query)).scans, place, (id) =>
+          client.call('GET', scanPath(id), scanShape),
+        )
+      : [await scanOn(client, text)];
   return await firstThatKnows(ids, place, async (id) => {
     const lines = await client.download(`${scanPath(id)}/results?format=jsonl`);
     const rows = await findEndpoint(readRows(lines), place);
@@ -175,14 +182,18 @@ async function firstThatKnows(
 }
 
 /** Ids of the scans whose targets may cover a host, newest first. */
-function candidates(scans: readonly ListedScan[], { host }: PortEndpoint): string[] {
-  return scans
-    .filter(({ targets, targets_total = targets.length }) => {
-      if (targets_total > targets.length) return true;
-      const { addresses, hostnames } = parseTargets(targets);
-      return hostnames.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host);
-    })
-    .map(({ scan_id }) => scan_id);
+async function candidates(
+  scans: readonly ListedScan[],
+  { host }: PortEndpoint,
+  show: (scanId: string) => Promise<Scan>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const { scan_id, targets, targets_total } of scans) {
+    const all = targets_total === undefined ? targets : (await show(scan_id)).targets;
+    const { addresses, hostnames } = parseTargets(all);
+    if (hostnames.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host)) found.push(scan_id);
+  }
+  return found;
 }
 
 /** Runs `work` with the local rules and vulnerability data. */

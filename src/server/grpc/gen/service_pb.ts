@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file service.proto.
  */
 export const file_service: GenFile = /*@__PURE__*/
-  fileDesc("Cg1zZXJ2aWNlLnByb3RvEg5zZXJ2aWNlLmFwaS52MSKrAQoRU3VibWl0U2NhblJlcXVlc3QSDwoHdGFyZ2V0cxgBIAMoCRIPCgdwcm9maWxlGAIgASgJEhEKBHZ1bG4YAyABKAhIAIgBARIVCg1ub3RpZmljYXRpb25zGAQgAygJEigKB29wdGlvbnMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCUIHCgVfdnVsbiJlChJTdWJtaXRTY2FuUmVzcG9uc2USDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGQoGU2NhbklkEg8KB3NjYW5faWQYASABKAki3gEKEExpc3RTY2Fuc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKANIAYgBARITCgZjdXJzb3IYAyABKAlIAogBARITCgZzdGF0dXMYBCABKAlIA4gBARISCgVzaW5jZRgFIAEoCUgEiAEBEhAKA3RhZxgGIAEoCUgFiAEBEg4KAXEYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgYKBF90YWdCBAoCX3EiqgEKEUxpc3RTY2Fuc1Jlc3BvbnNlEiMKBXNjYW5zGAEgAygLMhQuc2VydmljZS5hcGkudjEuU2NhbhINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIOCgZvZmZzZXQYBCABKAMSGAoLbmV4dF9jdXJzb3IYBSABKAlIAIgBARIYChB0b3RhbF9pc19taW5pbXVtGAYgASgIQg4KDF9uZXh0X2N1cnNvciKvBQoEU2NhbhIPCgdzY2FuX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIPCgd0YXJnZXRzGAMgAygJEhoKDXRhcmdldHNfdG90YWwYBCABKAVIAIgBARIuCgpzdGFydGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3Jlc3VsdHMYByABKAsyGi5zZXJ2aWNlLmFwaS52MS5TY2FuQ291bnRzEi4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Byb2ZpbGUYCSABKAkSDAoEdnVsbhgKIAEoCBIRCgRuYW1lGAsgASgJSAGIAQESDAoEdGFncxgMIAMoCRIMCgRwb29sGA0gASgJEi4KCHByb2dyZXNzGA4gASgLMhwuc2VydmljZS5hcGkudjEuU2NhblByb2dyZXNzEjcKD3NldmVyaXR5X2NvdW50cxgPIAEoCzIeLnNlcnZpY2UuYXBpLnYxLlNldmVyaXR5Q291bnRzEiYKBWVycm9yGBAgASgLMhcuc2VydmljZS5hcGkudjEuRmFpbHVyZRItCgh3YXJuaW5ncxgRIAMoCzIbLnNlcnZpY2UuYXBpLnYxLlNjYW5XYXJuaW5nEjgKDW5vdGlmaWNhdGlvbnMYEiADKAsyIS5zZXJ2aWNlLmFwaS52MS5Ob3RpZmljYXRpb25TdGF0ZRIlCgZzdGFnZXMYEyADKAsyFS5zZXJ2aWNlLmFwaS52MS5TdGFnZRIQCghwcmlvcml0eRgUIAEoBUIQCg5fdGFyZ2V0c190b3RhbEIHCgVfbmFtZSJNCgpTY2FuQ291bnRzEhIKCmxpdmVfaG9zdHMYASABKAMSEgoKb3Blbl9wb3J0cxgCIAEoAxIXCg92dWxuZXJhYmlsaXRpZXMYAyABKAMiuAQKDFNjYW5Qcm9ncmVzcxIPCgdwZXJjZW50GAEgASgBEg0KBXBoYXNlGAIgASgJEhIKCmhvc3RzX2RvbmUYAyABKAESEwoLaG9zdHNfdG90YWwYBCABKAESDgoGcGF1c2VkGAUgASgIEgwKBHJhdGUYBiABKAESGAoLZXRhX3NlY29uZHMYByABKAFIAIgBARIPCgdyZXN1bWVzGAggASgDEisKBnNoYXJkcxgJIAEoCzIbLnNlcnZpY2UuYXBpLnYxLlNoYXJkQ291bnRzEhYKCXBhdXNlZF9ieRgKIAEoCUgBiAEBEi0KCXBhdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLaW50ZXJydXB0ZWQYDCABKAgSEgoKcmF0ZV9saW1pdBgNIAEoARIWCglldGFfYmFzaXMYDiABKAlIAogBARINCgV0cmllZBgPIAEoARIRCglub3RfdHJpZWQYECABKAESDAoEdW5pdBgRIAEoCRIaCg1zbG93ZXN0X3N0YWdlGBIgASgJSAOIAQESFgoJZmluaXNoaW5nGBMgASgJSASIAQESMQoMcmF0ZV9oaXN0b3J5GBQgASgLMhsuc2VydmljZS5hcGkudjEuUmF0ZUhpc3RvcnlCDgoMX2V0YV9zZWNvbmRzQgwKCl9wYXVzZWRfYnlCDAoKX2V0YV9iYXNpc0IQCg5fc2xvd2VzdF9zdGFnZUIMCgpfZmluaXNoaW5nImEKC1JhdGVIaXN0b3J5EhgKEGludGVydmFsX3NlY29uZHMYASABKAESKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdmFsdWVzGAMgAygBIjsKC1NoYXJkQ291bnRzEg0KBXRvdGFsGAEgASgDEgwKBGRvbmUYAiABKAMSDwoHcnVubmluZxgDIAEoAyJbCg5TZXZlcml0eUNvdW50cxIQCghjcml0aWNhbBgBIAEoAxIMCgRoaWdoGAIgASgDEg4KBm1lZGl1bRgDIAEoAxILCgNsb3cYBCABKAMSDAoEaW5mbxgFIAEoAyJACgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIPCgJieRgDIAEoCUgAiAEBQgUKA19ieSJoCgtTY2FuV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEbm9kZRgDIAEoCUgAiAEBEhMKBnRhcmdldBgEIAEoCUgBiAEBQgcKBV9ub2RlQgkKB190YXJnZXQiZAoRTm90aWZpY2F0aW9uU3RhdGUSDwoHY2hhbm5lbBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSEAoIYXR0ZW1wdHMYAyABKAMSEgoFZXJyb3IYBCABKAlIAIgBAUIICgZfZXJyb3Ii3QMKBVN0YWdlEhMKC2luc3RhbmNlX2lkGAEgASgJEhMKC21vZHVsZV90eXBlGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGl0ZW1zX2luGAYgASgDEhEKCWl0ZW1zX291dBgHIAEoAxISCgVlcnJvchgIIAEoCUgAiAEBEioKCGNvdmVyYWdlGAkgASgLMhguc2VydmljZS5hcGkudjEuQ292ZXJhZ2USEwoGbWV0aG9kGAogASgJSAGIAQESFAoHdmVyc2lvbhgLIAEoCUgCiAEBEhIKCmRlcGVuZHNfb24YDCADKAkSGwoTaXRlbXNfaW5fcGVyX3NlY29uZBgNIAEoARIcChRpdGVtc19vdXRfcGVyX3NlY29uZBgOIAEoARIRCgRkb25lGA8gASgBSAOIAQESEgoFdG90YWwYECABKAFIBIgBAUIICgZfZXJyb3JCCQoHX21ldGhvZEIKCghfdmVyc2lvbkIHCgVfZG9uZUIICgZfdG90YWwiTQoIQ292ZXJhZ2USDAoEb3BlbhgBIAEoARIOCgZjbG9zZWQYAiABKAESEAoIZmlsdGVyZWQYAyABKAESEQoJbm90X3RyaWVkGAQgASgBIjYKEkRlbGV0ZVNjYW5SZXNwb25zZRIPCgdzY2FuX2lkGAEgASgJEg8KB2RlbGV0ZWQYAiABKAgiNAoRR2V0UmVzdWx0c1JlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKAkiUgoFQ2h1bmsSDAoEZGF0YRgBIAEoDBIUCgxjb250ZW50X3R5cGUYAiABKAkSEAoIZmlsZW5hbWUYAyABKAkSEwoLc2Nhbl9zdGF0dXMYBCABKAkiOwoQV2F0Y2hTY2FuUmVxdWVzdBIPCgdzY2FuX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEInwKCVNjYW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIMCgR0eXBlGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBGRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ir4BChBTdWJtaXRKb2JSZXF1ZXN0EgwKBHR5cGUYASABKAkSJwoGcGFyYW1zGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCghzY2hlZHVsZRgDIAEoCUgAiAEBEhEKBHBvb2wYBCABKAlIAYgBARIRCgRuYW1lGAUgASgJSAKIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJQgsKCV9zY2hlZHVsZUIHCgVfcG9vbEIHCgVfbmFtZSIXCgVKb2JJZBIOCgZqb2JfaWQYASABKAki5QEKD0xpc3RKb2JzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEhMKBm9mZnNldBgCIAEoA0gBiAEBEhMKBmN1cnNvchgDIAEoCUgCiAEBEhMKBnN0YXR1cxgEIAEoCUgDiAEBEhIKBXNpbmNlGAUgASgJSASIAQESEQoEcG9vbBgGIAEoCUgFiAEBEhEKBHR5cGUYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgcKBV9wb29sQgcKBV90eXBlIqcBChBMaXN0Sm9ic1Jlc3BvbnNlEiEKBGpvYnMYASADKAsyEy5zZXJ2aWNlLmFwaS52MS5Kb2ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUSDgoGb2Zmc2V0GAQgASgDEhgKC25leHRfY3Vyc29yGAUgASgJSACIAQESGAoQdG90YWxfaXNfbWluaW11bRgGIAEoCEIOCgxfbmV4dF9jdXJzb3Ii9QUKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEdHlwZRgCIAEoCRInCgZwYXJhbXMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHNjaGVkdWxlGAQgASgJSACIAQESDAoEcG9vbBgFIAEoCRIRCgRuYW1lGAYgASgJSAGIAQESDgoGc3RhdHVzGAcgASgJEhgKC2xhc3Rfc3RhdHVzGAggASgJSAKIAQESEAoIcHJvZ3Jlc3MYCSABKAESFAoHc2Nhbl9pZBgKIAEoCUgDiAEBEhEKCXJ1bl9jb3VudBgLIAEoAxIvCgtsYXN0X3J1bl9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbmV4dF9ydW5fYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCW5leHRfcnVucxgOIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoEcnVucxgPIAMoCzIWLnNlcnZpY2UuYXBpLnYxLkpvYlJ1bhIuCgpjcmVhdGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBWVycm9yGBMgASgLMhcuc2VydmljZS5hcGkudjEuRmFpbHVyZRIXCgpjcmVhdGVkX2J5GBQgASgJSASIAQESLQoId2FybmluZ3MYFSADKAsyGy5zZXJ2aWNlLmFwaS52MS5TY2FuV2FybmluZxIQCghwcmlvcml0eRgWIAEoBUILCglfc2NoZWR1bGVCBwoFX25hbWVCDgoMX2xhc3Rfc3RhdHVzQgoKCF9zY2FuX2lkQg0KC19jcmVhdGVkX2J5IpwBCgZKb2JSdW4SFAoHc2Nhbl9pZBgBIAEoCUgAiAEBEg4KBnN0YXR1cxgCIAEoCRIuCgpzdGFydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9zY2FuX2lkIhAKDkdldEluZm9SZXF1ZXN0IqcBCg1Xb3Jrc3BhY2VJbmZvEgwKBHBhdGgYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAxISCgpzY2FuX2NvdW50GAMgASgDEi8KC29sZGVzdF9zY2FuGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtuZXdlc3Rfc2NhbhgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiewoJR2NSZXF1ZXN0EhcKCm9sZGVyX3RoYW4YASABKAlIAIgBARIWCglrZWVwX2xhc3QYAiABKANIAYgBARIUCgdkcnlfcnVuGAMgASgISAKIAQFCDQoLX29sZGVyX3RoYW5CDAoKX2tlZXBfbGFzdEIKCghfZHJ5X3J1biLHAQoKR2NSZXNwb25zZRIPCgdkcnlfcnVuGAEgASgIEhUKDWRlbGV0ZWRfY291bnQYAiABKAMSFQoNZGVsZXRlZF9zY2FucxgDIAMoCRITCgtmcmVlZF9ieXRlcxgEIAEoAxISCgprZXB0X2NvdW50GAUgASgDEicKBmVycm9ycxgGIAMoCzIXLnNlcnZpY2UuYXBpLnYxLkdjRXJyb3ISKAoGcG9saWN5GAcgASgLMhguc2VydmljZS5hcGkudjEuR2NQb2xpY3kiKwoHR2NFcnJvchIPCgdzY2FuX2lkGAEgASgJEg8KB21lc3NhZ2UYAiABKAkihgEKCEdjUG9saWN5EhcKCm9sZGVyX3RoYW4YASABKAlIAIgBARIWCglrZWVwX2xhc3QYAiABKANIAYgBARIsCglyZXRlbnRpb24YAyABKAsyGS5zZXJ2aWNlLmFwaS52MS5SZXRlbnRpb25CDQoLX29sZGVyX3RoYW5CDAoKX2tlZXBfbGFzdCKDAQoJUmV0ZW50aW9uEhQKB21heF9hZ2UYASABKAlIAIgBARIWCgltYXhfc2NhbnMYAiABKANIAYgBARIbCg5taW5fZnJlZV9zcGFjZRgDIAEoA0gCiAEBQgoKCF9tYXhfYWdlQgwKCl9tYXhfc2NhbnNCEQoPX21pbl9mcmVlX3NwYWNlIm8KDUV4cG9ydFJlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSEAoIdGVtcGxhdGUYAyABKAkSDwoHYWdhaW5zdBgEIAEoCRINCgVwYXBlchgFIAEoCRILCgNmaXgYBiABKAUygAUKC1NjYW5TZXJ2aWNlElMKClN1Ym1pdFNjYW4SIS5zZXJ2aWNlLmFwaS52MS5TdWJtaXRTY2FuUmVxdWVzdBoiLnNlcnZpY2UuYXBpLnYxLlN1Ym1pdFNjYW5SZXNwb25zZRJQCglMaXN0U2NhbnMSIC5zZXJ2aWNlLmFwaS52MS5MaXN0U2NhbnNSZXF1ZXN0GiEuc2VydmljZS5hcGkudjEuTGlzdFNjYW5zUmVzcG9uc2USNwoHR2V0U2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoULnNlcnZpY2UuYXBpLnYxLlNjYW4SSAoKRGVsZXRlU2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoiLnNlcnZpY2UuYXBpLnYxLkRlbGV0ZVNjYW5SZXNwb25zZRI6CgpDYW5jZWxTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGhQuc2VydmljZS5hcGkudjEuU2NhbhI5CglQYXVzZVNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEjoKClJlc3VtZVNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEkgKCkdldFJlc3VsdHMSIS5zZXJ2aWNlLmFwaS52MS5HZXRSZXN1bHRzUmVxdWVzdBoVLnNlcnZpY2UuYXBpLnYxLkNodW5rMAESSgoJV2F0Y2hTY2FuEiAuc2VydmljZS5hcGkudjEuV2F0Y2hTY2FuUmVxdWVzdBoZLnNlcnZpY2UuYXBpLnYxLlNjYW5FdmVudDABMo4CCgpKb2JTZXJ2aWNlEkIKCVN1Ym1pdEpvYhIgLnNlcnZpY2UuYXBpLnYxLlN1Ym1pdEpvYlJlcXVlc3QaEy5zZXJ2aWNlLmFwaS52MS5Kb2ISTQoITGlzdEpvYnMSHy5zZXJ2aWNlLmFwaS52MS5MaXN0Sm9ic1JlcXVlc3QaIC5zZXJ2aWNlLmFwaS52MS5MaXN0Sm9ic1Jlc3BvbnNlEjQKBkdldEpvYhIVLnNlcnZpY2UuYXBpLnYxLkpvYklkGhMuc2VydmljZS5hcGkudjEuSm9iEjcKCUNhbmNlbEpvYhIVLnNlcnZpY2UuYXBpLnYxLkpvYklkGhMuc2VydmljZS5hcGkudjEuSm9iMuIBChBXb3Jrc3BhY2VTZXJ2aWNlEkgKB0dldEluZm8SHi5zZXJ2aWNlLmFwaS52MS5HZXRJbmZvUmVxdWVzdBodLnNlcnZpY2UuYXBpLnYxLldvcmtzcGFjZUluZm8SPgoFUnVuR2MSGS5zZXJ2aWNlLmFwaS52MS5HY1JlcXVlc3QaGi5zZXJ2aWNlLmFwaS52MS5HY1Jlc3BvbnNlEkQKCkV4cG9ydFNjYW4SHS5zZXJ2aWNlLmFwaS52MS5FeHBvcnRSZXF1ZXN0GhUuc2VydmljZS5hcGkudjEuQ2h1bmswAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Cg1zZXJ2aWNlLnByb3RvEg5zZXJ2aWNlLmFwaS52MSKrAQoRU3VibWl0U2NhblJlcXVlc3QSDwoHdGFyZ2V0cxgBIAMoCRIPCgdwcm9maWxlGAIgASgJEhEKBHZ1bG4YAyABKAhIAIgBARIVCg1ub3RpZmljYXRpb25zGAQgAygJEigKB29wdGlvbnMYBSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhcKD2lkZW1wb3RlbmN5X2tleRgGIAEoCUIHCgVfdnVsbiJlChJTdWJtaXRTY2FuUmVzcG9uc2USDwoHc2Nhbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGQoGU2NhbklkEg8KB3NjYW5faWQYASABKAki3gEKEExpc3RTY2Fuc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARITCgZvZmZzZXQYAiABKANIAYgBARITCgZjdXJzb3IYAyABKAlIAogBARITCgZzdGF0dXMYBCABKAlIA4gBARISCgVzaW5jZRgFIAEoCUgEiAEBEhAKA3RhZxgGIAEoCUgFiAEBEg4KAXEYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgYKBF90YWdCBAoCX3EisAEKEUxpc3RTY2Fuc1Jlc3BvbnNlEikKBXNjYW5zGAEgAygLMhouc2VydmljZS5hcGkudjEuTGlzdGVkU2NhbhINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIOCgZvZmZzZXQYBCABKAMSGAoLbmV4dF9jdXJzb3IYBSABKAlIAIgBARIYChB0b3RhbF9pc19taW5pbXVtGAYgASgIQg4KDF9uZXh0X2N1cnNvciKHBQoEU2NhbhIPCgdzY2FuX2lkGAEgASgJEg4KBnN0YXR1cxgCIAEoCRIPCgd0YXJnZXRzGAMgAygJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVzdWx0cxgHIAEoCzIaLnNlcnZpY2UuYXBpLnYxLlNjYW5Db3VudHMSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcHJvZmlsZRgJIAEoCRIMCgR2dWxuGAogASgIEhEKBG5hbWUYCyABKAlIAIgBARIMCgR0YWdzGAwgAygJEgwKBHBvb2wYDSABKAkSLgoIcHJvZ3Jlc3MYDiABKAsyHC5zZXJ2aWNlLmFwaS52MS5TY2FuUHJvZ3Jlc3MSNwoPc2V2ZXJpdHlfY291bnRzGA8gASgLMh4uc2VydmljZS5hcGkudjEuU2V2ZXJpdHlDb3VudHMSJgoFZXJyb3IYECABKAsyFy5zZXJ2aWNlLmFwaS52MS5GYWlsdXJlEi0KCHdhcm5pbmdzGBEgAygLMhsuc2VydmljZS5hcGkudjEuU2Nhbldhcm5pbmcSOAoNbm90aWZpY2F0aW9ucxgSIAMoCzIhLnNlcnZpY2UuYXBpLnYxLk5vdGlmaWNhdGlvblN0YXRlEiUKBnN0YWdlcxgTIAMoCzIVLnNlcnZpY2UuYXBpLnYxLlN0YWdlEhAKCHByaW9yaXR5GBQgASgFQgcKBV9uYW1lSgQIBBAFIusECgpMaXN0ZWRTY2FuEg8KB3NjYW5faWQYASABKAkSDgoGc3RhdHVzGAIgASgJEg8KB3RhcmdldHMYAyADKAkSGgoNdGFyZ2V0c190b3RhbBgEIAEoBUgAiAEBEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGNvbXBsZXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHcmVzdWx0cxgHIAEoCzIaLnNlcnZpY2UuYXBpLnYxLlNjYW5Db3VudHMSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcHJvZmlsZRgJIAEoCRIMCgR2dWxuGAogASgIEhEKBG5hbWUYCyABKAlIAYgBARIMCgR0YWdzGAwgAygJEgwKBHBvb2wYDSABKAkSLgoIcHJvZ3Jlc3MYDiABKAsyHC5zZXJ2aWNlLmFwaS52MS5TY2FuUHJvZ3Jlc3MSNwoPc2V2ZXJpdHlfY291bnRzGA8gASgLMh4uc2VydmljZS5hcGkudjEuU2V2ZXJpdHlDb3VudHMSJgoFZXJyb3IYECABKAsyFy5zZXJ2aWNlLmFwaS52MS5GYWlsdXJlEhAKCHByaW9yaXR5GBQgASgFEhYKDndhcm5pbmdzX3RvdGFsGBUgASgFEhcKCnRhZ3NfdG90YWwYFiABKAVIAogBAUIQCg5fdGFyZ2V0c190b3RhbEIHCgVfbmFtZUINCgtfdGFnc190b3RhbEoECBEQFCJNCgpTY2FuQ291bnRzEhIKCmxpdmVfaG9zdHMYASABKAMSEgoKb3Blbl9wb3J0cxgCIAEoAxIXCg92dWxuZXJhYmlsaXRpZXMYAyABKAMiuAQKDFNjYW5Qcm9ncmVzcxIPCgdwZXJjZW50GAEgASgBEg0KBXBoYXNlGAIgASgJEhIKCmhvc3RzX2RvbmUYAyABKAESEwoLaG9zdHNfdG90YWwYBCABKAESDgoGcGF1c2VkGAUgASgIEgwKBHJhdGUYBiABKAESGAoLZXRhX3NlY29uZHMYByABKAFIAIgBARIPCgdyZXN1bWVzGAggASgDEisKBnNoYXJkcxgJIAEoCzIbLnNlcnZpY2UuYXBpLnYxLlNoYXJkQ291bnRzEhYKCXBhdXNlZF9ieRgKIAEoCUgBiAEBEi0KCXBhdXNlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLaW50ZXJydXB0ZWQYDCABKAgSEgoKcmF0ZV9saW1pdBgNIAEoARIWCglldGFfYmFzaXMYDiABKAlIAogBARINCgV0cmllZBgPIAEoARIRCglub3RfdHJpZWQYECABKAESDAoEdW5pdBgRIAEoCRIaCg1zbG93ZXN0X3N0YWdlGBIgASgJSAOIAQESFgoJZmluaXNoaW5nGBMgASgJSASIAQESMQoMcmF0ZV9oaXN0b3J5GBQgASgLMhsuc2VydmljZS5hcGkudjEuUmF0ZUhpc3RvcnlCDgoMX2V0YV9zZWNvbmRzQgwKCl9wYXVzZWRfYnlCDAoKX2V0YV9iYXNpc0IQCg5fc2xvd2VzdF9zdGFnZUIMCgpfZmluaXNoaW5nImEKC1JhdGVIaXN0b3J5EhgKEGludGVydmFsX3NlY29uZHMYASABKAESKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdmFsdWVzGAMgAygBIjsKC1NoYXJkQ291bnRzEg0KBXRvdGFsGAEgASgDEgwKBGRvbmUYAiABKAMSDwoHcnVubmluZxgDIAEoAyJbCg5TZXZlcml0eUNvdW50cxIQCghjcml0aWNhbBgBIAEoAxIMCgRoaWdoGAIgASgDEg4KBm1lZGl1bRgDIAEoAxILCgNsb3cYBCABKAMSDAoEaW5mbxgFIAEoAyJACgdGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIPCgJieRgDIAEoCUgAiAEBQgUKA19ieSJoCgtTY2FuV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEbm9kZRgDIAEoCUgAiAEBEhMKBnRhcmdldBgEIAEoCUgBiAEBQgcKBV9ub2RlQgkKB190YXJnZXQiZAoRTm90aWZpY2F0aW9uU3RhdGUSDwoHY2hhbm5lbBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSEAoIYXR0ZW1wdHMYAyABKAMSEgoFZXJyb3IYBCABKAlIAIgBAUIICgZfZXJyb3Ii3QMKBVN0YWdlEhMKC2luc3RhbmNlX2lkGAEgASgJEhMKC21vZHVsZV90eXBlGAIgASgJEg4KBnN0YXR1cxgDIAEoCRIuCgpzdGFydGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGl0ZW1zX2luGAYgASgDEhEKCWl0ZW1zX291dBgHIAEoAxISCgVlcnJvchgIIAEoCUgAiAEBEioKCGNvdmVyYWdlGAkgASgLMhguc2VydmljZS5hcGkudjEuQ292ZXJhZ2USEwoGbWV0aG9kGAogASgJSAGIAQESFAoHdmVyc2lvbhgLIAEoCUgCiAEBEhIKCmRlcGVuZHNfb24YDCADKAkSGwoTaXRlbXNfaW5fcGVyX3NlY29uZBgNIAEoARIcChRpdGVtc19vdXRfcGVyX3NlY29uZBgOIAEoARIRCgRkb25lGA8gASgBSAOIAQESEgoFdG90YWwYECABKAFIBIgBAUIICgZfZXJyb3JCCQoHX21ldGhvZEIKCghfdmVyc2lvbkIHCgVfZG9uZUIICgZfdG90YWwiTQoIQ292ZXJhZ2USDAoEb3BlbhgBIAEoARIOCgZjbG9zZWQYAiABKAESEAoIZmlsdGVyZWQYAyABKAESEQoJbm90X3RyaWVkGAQgASgBIjYKEkRlbGV0ZVNjYW5SZXNwb25zZRIPCgdzY2FuX2lkGAEgASgJEg8KB2RlbGV0ZWQYAiABKAgiNAoRR2V0UmVzdWx0c1JlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKAkiUgoFQ2h1bmsSDAoEZGF0YRgBIAEoDBIUCgxjb250ZW50X3R5cGUYAiABKAkSEAoIZmlsZW5hbWUYAyABKAkSEwoLc2Nhbl9zdGF0dXMYBCABKAkiOwoQV2F0Y2hTY2FuUmVxdWVzdBIPCgdzY2FuX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEInwKCVNjYW5FdmVudBIQCghzZXF1ZW5jZRgBIAEoBBIMCgR0eXBlGAIgASgJEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKBGRhdGEYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ir4BChBTdWJtaXRKb2JSZXF1ZXN0EgwKBHR5cGUYASABKAkSJwoGcGFyYW1zGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIVCghzY2hlZHVsZRgDIAEoCUgAiAEBEhEKBHBvb2wYBCABKAlIAYgBARIRCgRuYW1lGAUgASgJSAKIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAYgASgJQgsKCV9zY2hlZHVsZUIHCgVfcG9vbEIHCgVfbmFtZSIXCgVKb2JJZBIOCgZqb2JfaWQYASABKAki5QEKD0xpc3RKb2JzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEhMKBm9mZnNldBgCIAEoA0gBiAEBEhMKBmN1cnNvchgDIAEoCUgCiAEBEhMKBnN0YXR1cxgEIAEoCUgDiAEBEhIKBXNpbmNlGAUgASgJSASIAQESEQoEcG9vbBgGIAEoCUgFiAEBEhEKBHR5cGUYByABKAlIBogBAUIICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQgkKB19zdGF0dXNCCAoGX3NpbmNlQgcKBV9wb29sQgcKBV90eXBlIqcBChBMaXN0Sm9ic1Jlc3BvbnNlEiEKBGpvYnMYASADKAsyEy5zZXJ2aWNlLmFwaS52MS5Kb2ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUSDgoGb2Zmc2V0GAQgASgDEhgKC25leHRfY3Vyc29yGAUgASgJSACIAQESGAoQdG90YWxfaXNfbWluaW11bRgGIAEoCEIOCgxfbmV4dF9jdXJzb3Ii9QUKA0pvYhIOCgZqb2JfaWQYASABKAkSDAoEdHlwZRgCIAEoCRInCgZwYXJhbXMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHNjaGVkdWxlGAQgASgJSACIAQESDAoEcG9vbBgFIAEoCRIRCgRuYW1lGAYgASgJSAGIAQESDgoGc3RhdHVzGAcgASgJEhgKC2xhc3Rfc3RhdHVzGAggASgJSAKIAQESEAoIcHJvZ3Jlc3MYCSABKAESFAoHc2Nhbl9pZBgKIAEoCUgDiAEBEhEKCXJ1bl9jb3VudBgLIAEoAxIvCgtsYXN0X3J1bl9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbmV4dF9ydW5fYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCW5leHRfcnVucxgOIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJAoEcnVucxgPIAMoCzIWLnNlcnZpY2UuYXBpLnYxLkpvYlJ1bhIuCgpjcmVhdGVkX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBWVycm9yGBMgASgLMhcuc2VydmljZS5hcGkudjEuRmFpbHVyZRIXCgpjcmVhdGVkX2J5GBQgASgJSASIAQESLQoId2FybmluZ3MYFSADKAsyGy5zZXJ2aWNlLmFwaS52MS5TY2FuV2FybmluZxIQCghwcmlvcml0eRgWIAEoBUILCglfc2NoZWR1bGVCBwoFX25hbWVCDgoMX2xhc3Rfc3RhdHVzQgoKCF9zY2FuX2lkQg0KC19jcmVhdGVkX2J5IpwBCgZKb2JSdW4SFAoHc2Nhbl9pZBgBIAEoCUgAiAEBEg4KBnN0YXR1cxgCIAEoCRIuCgpzdGFydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxjb21wbGV0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF9zY2FuX2lkIhAKDkdldEluZm9SZXF1ZXN0IqcBCg1Xb3Jrc3BhY2VJbmZvEgwKBHBhdGgYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoAxISCgpzY2FuX2NvdW50GAMgASgDEi8KC29sZGVzdF9zY2FuGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtuZXdlc3Rfc2NhbhgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiewoJR2NSZXF1ZXN0EhcKCm9sZGVyX3RoYW4YASABKAlIAIgBARIWCglrZWVwX2xhc3QYAiABKANIAYgBARIUCgdkcnlfcnVuGAMgASgISAKIAQFCDQoLX29sZGVyX3RoYW5CDAoKX2tlZXBfbGFzdEIKCghfZHJ5X3J1biLHAQoKR2NSZXNwb25zZRIPCgdkcnlfcnVuGAEgASgIEhUKDWRlbGV0ZWRfY291bnQYAiABKAMSFQoNZGVsZXRlZF9zY2FucxgDIAMoCRITCgtmcmVlZF9ieXRlcxgEIAEoAxISCgprZXB0X2NvdW50GAUgASgDEicKBmVycm9ycxgGIAMoCzIXLnNlcnZpY2UuYXBpLnYxLkdjRXJyb3ISKAoGcG9saWN5GAcgASgLMhguc2VydmljZS5hcGkudjEuR2NQb2xpY3kiKwoHR2NFcnJvchIPCgdzY2FuX2lkGAEgASgJEg8KB21lc3NhZ2UYAiABKAkihgEKCEdjUG9saWN5EhcKCm9sZGVyX3RoYW4YASABKAlIAIgBARIWCglrZWVwX2xhc3QYAiABKANIAYgBARIsCglyZXRlbnRpb24YAyABKAsyGS5zZXJ2aWNlLmFwaS52MS5SZXRlbnRpb25CDQoLX29sZGVyX3RoYW5CDAoKX2tlZXBfbGFzdCKDAQoJUmV0ZW50aW9uEhQKB21heF9hZ2UYASABKAlIAIgBARIWCgltYXhfc2NhbnMYAiABKANIAYgBARIbCg5taW5fZnJlZV9zcGFjZRgDIAEoA0gCiAEBQgoKCF9tYXhfYWdlQgwKCl9tYXhfc2NhbnNCEQoPX21pbl9mcmVlX3NwYWNlIm8KDUV4cG9ydFJlcXVlc3QSDwoHc2Nhbl9pZBgBIAEoCRIOCgZmb3JtYXQYAiABKAkSEAoIdGVtcGxhdGUYAyABKAkSDwoHYWdhaW5zdBgEIAEoCRINCgVwYXBlchgFIAEoCRILCgNmaXgYBiABKAUygAUKC1NjYW5TZXJ2aWNlElMKClN1Ym1pdFNjYW4SIS5zZXJ2aWNlLmFwaS52MS5TdWJtaXRTY2FuUmVxdWVzdBoiLnNlcnZpY2UuYXBpLnYxLlN1Ym1pdFNjYW5SZXNwb25zZRJQCglMaXN0U2NhbnMSIC5zZXJ2aWNlLmFwaS52MS5MaXN0U2NhbnNSZXF1ZXN0GiEuc2VydmljZS5hcGkudjEuTGlzdFNjYW5zUmVzcG9uc2USNwoHR2V0U2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoULnNlcnZpY2UuYXBpLnYxLlNjYW4SSAoKRGVsZXRlU2NhbhIWLnNlcnZpY2UuYXBpLnYxLlNjYW5JZBoiLnNlcnZpY2UuYXBpLnYxLkRlbGV0ZVNjYW5SZXNwb25zZRI6CgpDYW5jZWxTY2FuEhYuc2VydmljZS5hcGkudjEuU2NhbklkGhQuc2VydmljZS5hcGkudjEuU2NhbhI5CglQYXVzZVNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEjoKClJlc3VtZVNjYW4SFi5zZXJ2aWNlLmFwaS52MS5TY2FuSWQaFC5zZXJ2aWNlLmFwaS52MS5TY2FuEkgKCkdldFJlc3VsdHMSIS5zZXJ2aWNlLmFwaS52MS5HZXRSZXN1bHRzUmVxdWVzdBoVLnNlcnZpY2UuYXBpLnYxLkNodW5rMAESSgoJV2F0Y2hTY2FuEiAuc2VydmljZS5hcGkudjEuV2F0Y2hTY2FuUmVxdWVzdBoZLnNlcnZpY2UuYXBpLnYxLlNjYW5FdmVudDABMo4CCgpKb2JTZXJ2aWNlEkIKCVN1Ym1pdEpvYhIgLnNlcnZpY2UuYXBpLnYxLlN1Ym1pdEpvYlJlcXVlc3QaEy5zZXJ2aWNlLmFwaS52MS5Kb2ISTQoITGlzdEpvYnMSHy5zZXJ2aWNlLmFwaS52MS5MaXN0Sm9ic1JlcXVlc3QaIC5zZXJ2aWNlLmFwaS52MS5MaXN0Sm9ic1Jlc3BvbnNlEjQKBkdldEpvYhIVLnNlcnZpY2UuYXBpLnYxLkpvYklkGhMuc2VydmljZS5hcGkudjEuSm9iEjcKCUNhbmNlbEpvYhIVLnNlcnZpY2UuYXBpLnYxLkpvYklkGhMuc2VydmljZS5hcGkudjEuSm9iMuIBChBXb3Jrc3BhY2VTZXJ2aWNlEkgKB0dldEluZm8SHi5zZXJ2aWNlLmFwaS52MS5HZXRJbmZvUmVxdWVzdBodLnNlcnZpY2UuYXBpLnYxLldvcmtzcGFjZUluZm8SPgoFUnVuR2MSGS5zZXJ2aWNlLmFwaS52MS5HY1JlcXVlc3QaGi5zZXJ2aWNlLmFwaS52MS5HY1Jlc3BvbnNlEkQKCkV4cG9ydFNjYW4SHS5zZXJ2aWNlLmFwaS52MS5FeHBvcnRSZXF1ZXN0GhUuc2VydmljZS5hcGkudjEuQ2h1bmswAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message service.api.v1.SubmitScanRequest
@@ -163,9 +163,9 @@ export const ListScansRequestSchema: GenMessage<ListScansRequest> = /*@__PURE__*
  */
 export type ListScansResponse = Message<"service.api.v1.ListScansResponse"> & {
   /**
-   * @generated from field: repeated service.api.v1.Scan scans = 1;
+   * @generated from field: repeated service.api.v1.ListedScan scans = 1;
    */
-  scans: Scan[];
+  scans: ListedScan[];
 
   /**
    * @generated from field: int64 total = 2;
@@ -220,13 +220,6 @@ export type Scan = Message<"service.api.v1.Scan"> & {
    * @generated from field: repeated string targets = 3;
    */
   targets: string[];
-
-  /**
-   * Set for list items that contain only the first targets.
-   *
-   * @generated from field: optional int32 targets_total = 4;
-   */
-  targetsTotal?: number | undefined;
 
   /**
    * @generated from field: google.protobuf.Timestamp started_at = 5;
@@ -321,6 +314,131 @@ export const ScanSchema: GenMessage<Scan> = /*@__PURE__*/
   messageDesc(file_service, 5);
 
 /**
+ * What a list has of a scan; GetScan has all of it.
+ *
+ * @generated from message service.api.v1.ListedScan
+ */
+export type ListedScan = Message<"service.api.v1.ListedScan"> & {
+  /**
+   * @generated from field: string scan_id = 1;
+   */
+  scanId: string;
+
+  /**
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * The first 10 at most, fewer of long ones.
+   *
+   * @generated from field: repeated string targets = 3;
+   */
+  targets: string[];
+
+  /**
+   * Set if there are more targets.
+   *
+   * @generated from field: optional int32 targets_total = 4;
+   */
+  targetsTotal?: number | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 5;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp completed_at = 6;
+   */
+  completedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: service.api.v1.ScanCounts results = 7;
+   */
+  results?: ScanCounts | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string profile = 9;
+   */
+  profile: string;
+
+  /**
+   * @generated from field: bool vuln = 10;
+   */
+  vuln: boolean;
+
+  /**
+   * Ends with … if it is cut.
+   *
+   * @generated from field: optional string name = 11;
+   */
+  name?: string | undefined;
+
+  /**
+   * The first ones if they are long.
+   *
+   * @generated from field: repeated string tags = 12;
+   */
+  tags: string[];
+
+  /**
+   * @generated from field: string pool = 13;
+   */
+  pool: string;
+
+  /**
+   * Without the history of the rate.
+   *
+   * @generated from field: service.api.v1.ScanProgress progress = 14;
+   */
+  progress?: ScanProgress | undefined;
+
+  /**
+   * @generated from field: service.api.v1.SeverityCounts severity_counts = 15;
+   */
+  severityCounts?: SeverityCounts | undefined;
+
+  /**
+   * Why it failed: only its code.
+   *
+   * @generated from field: service.api.v1.Failure error = 16;
+   */
+  error?: Failure | undefined;
+
+  /**
+   * Of waiting scans the highest start first, 0 to 9.
+   *
+   * @generated from field: int32 priority = 20;
+   */
+  priority: number;
+
+  /**
+   * @generated from field: int32 warnings_total = 21;
+   */
+  warningsTotal: number;
+
+  /**
+   * Set if there are more tags.
+   *
+   * @generated from field: optional int32 tags_total = 22;
+   */
+  tagsTotal?: number | undefined;
+};
+
+/**
+ * Describes the message service.api.v1.ListedScan.
+ * Use `create(ListedScanSchema)` to create a new message.
+ */
+export const ListedScanSchema: GenMessage<ListedScan> = /*@__PURE__*/
+  messageDesc(file_service, 6);
+
+/**
  * @generated from message service.api.v1.ScanCounts
  */
 export type ScanCounts = Message<"service.api.v1.ScanCounts"> & {
@@ -345,7 +463,7 @@ export type ScanCounts = Message<"service.api.v1.ScanCounts"> & {
  * Use `create(ScanCountsSchema)` to create a new message.
  */
 export const ScanCountsSchema: GenMessage<ScanCounts> = /*@__PURE__*/
-  messageDesc(file_service, 6);
+  messageDesc(file_service, 7);
 
 /**
  * @generated from message service.api.v1.ScanProgress
@@ -479,7 +597,7 @@ export type ScanProgress = Message<"service.api.v1.ScanProgress"> & {
  * Use `create(ScanProgressSchema)` to create a new message.
  */
 export const ScanProgressSchema: GenMessage<ScanProgress> = /*@__PURE__*/
-  messageDesc(file_service, 7);
+  messageDesc(file_service, 8);
 
 /**
  * @generated from message service.api.v1.RateHistory
@@ -510,7 +628,7 @@ export type RateHistory = Message<"service.api.v1.RateHistory"> & {
  * Use `create(RateHistorySchema)` to create a new message.
  */
 export const RateHistorySchema: GenMessage<RateHistory> = /*@__PURE__*/
-  messageDesc(file_service, 8);
+  messageDesc(file_service, 9);
 
 /**
  * @generated from message service.api.v1.ShardCounts
@@ -537,7 +655,7 @@ export type ShardCounts = Message<"service.api.v1.ShardCounts"> & {
  * Use `create(ShardCountsSchema)` to create a new message.
  */
 export const ShardCountsSchema: GenMessage<ShardCounts> = /*@__PURE__*/
-  messageDesc(file_service, 9);
+  messageDesc(file_service, 10);
 
 /**
  * @generated from message service.api.v1.SeverityCounts
@@ -574,7 +692,7 @@ export type SeverityCounts = Message<"service.api.v1.SeverityCounts"> & {
  * Use `create(SeverityCountsSchema)` to create a new message.
  */
 export const SeverityCountsSchema: GenMessage<SeverityCounts> = /*@__PURE__*/
-  messageDesc(file_service, 10);
+  messageDesc(file_service, 11);
 
 /**
  * @generated from message service.api.v1.Failure
@@ -603,7 +721,7 @@ export type Failure = Message<"service.api.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_service, 11);
+  messageDesc(file_service, 12);
 
 /**
  * @generated from message service.api.v1.ScanWarning
@@ -635,7 +753,7 @@ export type ScanWarning = Message<"service.api.v1.ScanWarning"> & {
  * Use `create(ScanWarningSchema)` to create a new message.
  */
 export const ScanWarningSchema: GenMessage<ScanWarning> = /*@__PURE__*/
-  messageDesc(file_service, 12);
+  messageDesc(file_service, 13);
 
 /**
  * @generated from message service.api.v1.NotificationState
@@ -667,7 +785,7 @@ export type NotificationState = Message<"service.api.v1.NotificationState"> & {
  * Use `create(NotificationStateSchema)` to create a new message.
  */
 export const NotificationStateSchema: GenMessage<NotificationState> = /*@__PURE__*/
-  messageDesc(file_service, 13);
+  messageDesc(file_service, 14);
 
 /**
  * @generated from message service.api.v1.Stage
@@ -767,7 +885,7 @@ export type Stage = Message<"service.api.v1.Stage"> & {
  * Use `create(StageSchema)` to create a new message.
  */
 export const StageSchema: GenMessage<Stage> = /*@__PURE__*/
-  messageDesc(file_service, 14);
+  messageDesc(file_service, 15);
 
 /**
  * @generated from message service.api.v1.Coverage
@@ -799,7 +917,7 @@ export type Coverage = Message<"service.api.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_service, 15);
+  messageDesc(file_service, 16);
 
 /**
  * @generated from message service.api.v1.DeleteScanResponse
@@ -821,7 +939,7 @@ export type DeleteScanResponse = Message<"service.api.v1.DeleteScanResponse"> & 
  * Use `create(DeleteScanResponseSchema)` to create a new message.
  */
 export const DeleteScanResponseSchema: GenMessage<DeleteScanResponse> = /*@__PURE__*/
-  messageDesc(file_service, 16);
+  messageDesc(file_service, 17);
 
 /**
  * @generated from message service.api.v1.GetResultsRequest
@@ -845,7 +963,7 @@ export type GetResultsRequest = Message<"service.api.v1.GetResultsRequest"> & {
  * Use `create(GetResultsRequestSchema)` to create a new message.
  */
 export const GetResultsRequestSchema: GenMessage<GetResultsRequest> = /*@__PURE__*/
-  messageDesc(file_service, 17);
+  messageDesc(file_service, 18);
 
 /**
  * A chunk of a file, at most 64 KiB. Only the first one has type, name and status.
@@ -879,7 +997,7 @@ export type Chunk = Message<"service.api.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_service, 18);
+  messageDesc(file_service, 19);
 
 /**
  * @generated from message service.api.v1.WatchScanRequest
@@ -903,7 +1021,7 @@ export type WatchScanRequest = Message<"service.api.v1.WatchScanRequest"> & {
  * Use `create(WatchScanRequestSchema)` to create a new message.
  */
 export const WatchScanRequestSchema: GenMessage<WatchScanRequest> = /*@__PURE__*/
-  messageDesc(file_service, 19);
+  messageDesc(file_service, 20);
 
 /**
  * @generated from message service.api.v1.ScanEvent
@@ -939,7 +1057,7 @@ export type ScanEvent = Message<"service.api.v1.ScanEvent"> & {
  * Use `create(ScanEventSchema)` to create a new message.
  */
 export const ScanEventSchema: GenMessage<ScanEvent> = /*@__PURE__*/
-  messageDesc(file_service, 20);
+  messageDesc(file_service, 21);
 
 /**
  * @generated from message service.api.v1.SubmitJobRequest
@@ -989,7 +1107,7 @@ export type SubmitJobRequest = Message<"service.api.v1.SubmitJobRequest"> & {
  * Use `create(SubmitJobRequestSchema)` to create a new message.
  */
 export const SubmitJobRequestSchema: GenMessage<SubmitJobRequest> = /*@__PURE__*/
-  messageDesc(file_service, 21);
+  messageDesc(file_service, 22);
 
 /**
  * @generated from message service.api.v1.JobId
@@ -1006,7 +1124,7 @@ export type JobId = Message<"service.api.v1.JobId"> & {
  * Use `create(JobIdSchema)` to create a new message.
  */
 export const JobIdSchema: GenMessage<JobId> = /*@__PURE__*/
-  messageDesc(file_service, 22);
+  messageDesc(file_service, 23);
 
 /**
  * @generated from message service.api.v1.ListJobsRequest
@@ -1053,7 +1171,7 @@ export type ListJobsRequest = Message<"service.api.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_service, 23);
+  messageDesc(file_service, 24);
 
 /**
  * @generated from message service.api.v1.ListJobsResponse
@@ -1097,7 +1215,7 @@ export type ListJobsResponse = Message<"service.api.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_service, 24);
+  messageDesc(file_service, 25);
 
 /**
  * @generated from message service.api.v1.Job
@@ -1227,7 +1345,7 @@ export type Job = Message<"service.api.v1.Job"> & {
  * Use `create(JobSchema)` to create a new message.
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
-  messageDesc(file_service, 25);
+  messageDesc(file_service, 26);
 
 /**
  * @generated from message service.api.v1.JobRun
@@ -1259,7 +1377,7 @@ export type JobRun = Message<"service.api.v1.JobRun"> & {
  * Use `create(JobRunSchema)` to create a new message.
  */
 export const JobRunSchema: GenMessage<JobRun> = /*@__PURE__*/
-  messageDesc(file_service, 26);
+  messageDesc(file_service, 27);
 
 /**
  * @generated from message service.api.v1.GetInfoRequest
@@ -1272,7 +1390,7 @@ export type GetInfoRequest = Message<"service.api.v1.GetInfoRequest"> & {
  * Use `create(GetInfoRequestSchema)` to create a new message.
  */
 export const GetInfoRequestSchema: GenMessage<GetInfoRequest> = /*@__PURE__*/
-  messageDesc(file_service, 27);
+  messageDesc(file_service, 28);
 
 /**
  * @generated from message service.api.v1.WorkspaceInfo
@@ -1309,7 +1427,7 @@ export type WorkspaceInfo = Message<"service.api.v1.WorkspaceInfo"> & {
  * Use `create(WorkspaceInfoSchema)` to create a new message.
  */
 export const WorkspaceInfoSchema: GenMessage<WorkspaceInfo> = /*@__PURE__*/
-  messageDesc(file_service, 28);
+  messageDesc(file_service, 29);
 
 /**
  * @generated from message service.api.v1.GcRequest
@@ -1342,7 +1460,7 @@ export type GcRequest = Message<"service.api.v1.GcRequest"> & {
  * Use `create(GcRequestSchema)` to create a new message.
  */
 export const GcRequestSchema: GenMessage<GcRequest> = /*@__PURE__*/
-  messageDesc(file_service, 29);
+  messageDesc(file_service, 30);
 
 /**
  * @generated from message service.api.v1.GcResponse
@@ -1389,7 +1507,7 @@ export type GcResponse = Message<"service.api.v1.GcResponse"> & {
  * Use `create(GcResponseSchema)` to create a new message.
  */
 export const GcResponseSchema: GenMessage<GcResponse> = /*@__PURE__*/
-  messageDesc(file_service, 30);
+  messageDesc(file_service, 31);
 
 /**
  * @generated from message service.api.v1.GcError
@@ -1411,7 +1529,7 @@ export type GcError = Message<"service.api.v1.GcError"> & {
  * Use `create(GcErrorSchema)` to create a new message.
  */
 export const GcErrorSchema: GenMessage<GcError> = /*@__PURE__*/
-  messageDesc(file_service, 31);
+  messageDesc(file_service, 32);
 
 /**
  * @generated from message service.api.v1.GcPolicy
@@ -1440,7 +1558,7 @@ export type GcPolicy = Message<"service.api.v1.GcPolicy"> & {
  * Use `create(GcPolicySchema)` to create a new message.
  */
 export const GcPolicySchema: GenMessage<GcPolicy> = /*@__PURE__*/
-  messageDesc(file_service, 32);
+  messageDesc(file_service, 33);
 
 /**
  * @generated from message service.api.v1.Retention
@@ -1469,7 +1587,7 @@ export type Retention = Message<"service.api.v1.Retention"> & {
  * Use `create(RetentionSchema)` to create a new message.
  */
 export const RetentionSchema: GenMessage<Retention> = /*@__PURE__*/
-  messageDesc(file_service, 33);
+  messageDesc(file_service, 34);
 
 /**
  * @generated from message service.api.v1.ExportRequest
@@ -1521,7 +1639,7 @@ export type ExportRequest = Message<"service.api.v1.ExportRequest"> & {
  * Use `create(ExportRequestSchema)` to create a new message.
  */
 export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
-  messageDesc(file_service, 34);
+  messageDesc(file_service, 35);
 
 /**
  * @generated from service service.api.v1.ScanService

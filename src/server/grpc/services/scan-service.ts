@@ -11,7 +11,6 @@ import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import type { ScanEvent as SourceEvent } from '../../../actions/scans/watch-scan.ts';
 import { invalidRequest, PortolanError } from '../../../domain/errors.ts';
 import { type Scan as ScanDetail, scanIdPattern } from '../../../domain/scan.ts';
-import { withoutHistory } from '../../../domain/scan-progress.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
 import { tokenCheckMs } from '../../http/event-stream.ts';
@@ -65,7 +64,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const { scans, ...list } = await listScans(call.space.store, query);
       return messageOf(ListScansResponseSchema, {
         ...list,
-        scans: scans.map((scan) => withoutHistory(workers.freshen(scan))),
+        scans: scans.map((scan) => workers.freshenListed(scan)),
       });
     }),
 

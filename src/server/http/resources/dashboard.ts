@@ -6,7 +6,7 @@ import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { fixSchema } from '../schema/fix-schema.ts';
-import { countSchema, nullableText, scanSchema } from '../schema/schemas.ts';
+import { countSchema, listedScanSchema, nullableText } from '../schema/schemas.ts';
 
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
 const severity = Type.Enum([...severities]);
@@ -16,7 +16,7 @@ const seriesSchema = Type.Object(
     key: Type.String(),
     name: nullableText,
     targets: Type.Array(Type.String()),
-    scan: scanSchema,
+    scan: listedScanSchema,
     previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of the run before' }),
     changes: Type.Union([
       Type.Null(),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../../store/open.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
-import { ScanCache } from './scan-cache.ts';
+import { detailWeight, ScanCache } from './scan-cache.ts';
 
 describe('responses of the list and the detail', () => {
   let service: Service;
@@ -61,7 +61,7 @@ describe('ScanCache', () => {
         key,
         version,
         async () => ++reads,
-        () => Array.from({ length: scans }, () => ({ targets, warnings: [] }) as never),
+        () => scans * detailWeight({ targets, warnings: [] } as never),
       );
     expect([await read('a', '1', 1), await read('a', '1', 1), await read('a', '2', 1)]).toEqual([1, 1, 2]);
     for (let i = 0; i < 6; i++) await read(`list ${i}`, '2', 1000);

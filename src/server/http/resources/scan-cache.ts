@@ -23,19 +23,19 @@ export class ScanCache {
 
   /**
    * Result of `read` for this version of the store.
-   * @param scans in a value
+   * @param weigh scans that a value counts as
    */
   async read<T>(
     key: string,
     version: string,
     read: () => Promise<T>,
-    scans: (value: T) => readonly Scan[],
+    weigh: (value: T) => number,
   ): Promise<T> {
     const known = this.#remembered.get(key);
     if (known?.version === version && key === this.#newest) return known.value as T;
     if (known) this.#forget(key, known);
     const entry =
-      known?.version === version ? known : await this.#newEntry(version, read, (value) => scans(value as T));
+      known?.version === version ? known : await this.#newEntry(version, read, (value) => weigh(value as T));
     this.#remember(key, entry);
     return entry.value as T;
   }
@@ -43,11 +43,10 @@ export class ScanCache {
   async #newEntry(
     version: string,
     read: () => Promise<unknown>,
-    scans: (value: unknown) => readonly Scan[],
+    weigh: (value: unknown) => number,
   ): Promise<Remembered> {
     const value = await read();
-    const held = scans(value).reduce((sum, scan) => sum + weightOf(scan), 0);
-    return { version, value, scans: Math.max(1, held) };
+    return { version, value, scans: Math.max(1, weigh(value)) };
   }
 
   #remember(key: string, entry: Remembered): void {
@@ -69,18 +68,20 @@ export class ScanCache {
   }
 }
 
-/** Weighs scans by size: ten thousand targets take a thousand times the memory of one. */
-function weightOf({ targets, warnings }: Scan): number {
+/** Weighs a detail by size: ten thousand targets take a thousand times the memory of one. */
+export function detailWeight({ targets, warnings }: Scan): number {
   let characters = 0;
   for (const target of targets) characters += target.length;
   for (const { message } of warnings) characters += message.length;
   return 1 + Math.floor(characters / charactersOfScan);
 }
 
-const texts = new WeakMap<Scan, string>();
+const texts = new WeakMap<ScanState, string>();
 
-/** The JSON text of a scan, cached once the scan has ended. */
-export function scanText(scan: Scan): string {
+type ScanState = Pick<Scan, 'status'>;
+
+/** The JSON text of a scan or of its item in a list, cached once the scan has ended. */
+export function scanText(scan: ScanState): string {
   const known = texts.get(scan);
   if (known !== undefined) return known;
   const text = JSON.stringify(scan);

@@ -10,7 +10,6 @@ import { showScan } from '../../../actions/scans/show-scan.ts';
 import { submitScan } from '../../../actions/scans/submit-scan.ts';
 import { publicAddress } from '../../../config/public-url.ts';
 import type { Scan } from '../../../domain/scan.ts';
-import { withoutHistory } from '../../../domain/scan-progress.ts';
 import { scanSorts } from '../../../store/scans/scan-filter.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
@@ -21,9 +20,9 @@ import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery, totalIsMinimum } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
-import { scanIdParams, scanSchema, submissionSchema } from '../schema/schemas.ts';
+import { listedScanSchema, scanIdParams, scanSchema, submissionSchema } from '../schema/schemas.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
-import { ScanCache, scanText } from './scan-cache.ts';
+import { detailWeight, ScanCache, scanText } from './scan-cache.ts';
 
 export const scanListQuery = Type.Object({
   ...pageQuery,
@@ -53,7 +52,7 @@ export const submissionHeaders = Type.Object({
 });
 
 const listSchema = Type.Object({
-  scans: Type.Array(scanSchema),
+  scans: Type.Array(listedScanSchema),
   ...pageMembers,
   total_is_minimum: totalIsMinimum,
 });
@@ -112,11 +111,11 @@ export function scanRoutes(app: App, context: RouteContext): void {
         cacheKey(request, JSON.stringify(request.query)),
         store.version(),
         () => listScans(store, request.query),
-        ({ scans }) => scans,
+        ({ scans }) => scans.length,
       );
       reply.header('link', linkHeader(publicAddress(server, '/api/v1/scans'), request.query, list));
       const { scans, ...place } = list;
-      const texts = await mapInTurns(scans, (scan) => scanText(withoutHistory(workers.freshen(scan))));
+      const texts = await mapInTurns(scans, (scan) => scanText(workers.freshenListed(scan)));
       return sendData(request, reply, `{"scans":[${texts.join(',')}],${JSON.stringify(place).slice(1)}`);
     },
   });
@@ -133,7 +132,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
         cacheKey(request, scan_id),
         store.version(),
         () => showScan(store, scan_id),
-        (value) => [value],
+        detailWeight,
       );
       return sendData(request, reply, scanText(workers.freshen(scan)));
     },

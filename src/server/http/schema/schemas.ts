@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
+import type { ListedScan } from '../../../domain/listed-scan.ts';
 import type { PacketRate } from '../../../domain/packet-rate.ts';
 import {
   defaultPriority,
   discoveryProfiles,
   failureCodes,
   maxPriority,
+  type Scan,
   scanStatuses,
 } from '../../../domain/scan.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
-import type { ListedScan } from '../../../store/scans/listed-scans.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 const nullableNumber = Type.Unsafe<number | null>({ type: ['number', 'null'] });
@@ -131,25 +132,28 @@ const failureSchema = Type.Object(
   { title: 'ScanFailure' },
 );
 
-/** The detail of a scan; list items have the same fields. */
+/** Fields of details and of list items. */
+const scanFields = {
+  scan_id: Type.String(),
+  status: Type.Enum([...scanStatuses]),
+  targets: Type.Array(Type.String()),
+  started_at: nullableText,
+  completed_at: nullableText,
+  results: Type.Object({ live_hosts: countSchema, open_ports: countSchema, vulnerabilities: countSchema }),
+  created_at: Type.String({ format: 'date-time' }),
+  profile: Type.String(),
+  vuln: Type.Boolean(),
+  name: nullableText,
+  tags: Type.Array(Type.String()),
+  pool: Type.String(),
+  priority: Type.Integer({ minimum: 0, maximum: maxPriority }),
+  progress: progressSchema,
+  severity_counts: severityCounts,
+};
+
 const scanMembers = Type.Object(
   {
-    scan_id: Type.String(),
-    status: Type.Enum([...scanStatuses]),
-    targets: Type.Array(Type.String()),
-    targets_total: Type.Optional(countSchema),
-    started_at: nullableText,
-    completed_at: nullableText,
-    results: Type.Object({ live_hosts: countSchema, open_ports: countSchema, vulnerabilities: countSchema }),
-    created_at: Type.String({ format: 'date-time' }),
-    profile: Type.String(),
-    vuln: Type.Boolean(),
-    name: nullableText,
-    tags: Type.Array(Type.String()),
-    pool: Type.String(),
-    priority: Type.Integer({ minimum: 0, maximum: maxPriority }),
-    progress: progressSchema,
-    severity_counts: severityCounts,
+    ...scanFields,
     error: Type.Union([Type.Null(), failureSchema]),
     warnings: Type.Array(warningSchema),
     notifications: Type.Array(
@@ -166,7 +170,23 @@ const scanMembers = Type.Object(
 );
 
 /** Typed as the response data: the type of the schema does not allow optional members that are `undefined`. */
-export const scanSchema = Type.Unsafe<ListedScan>(scanMembers);
+export const scanSchema = Type.Unsafe<Scan>(scanMembers);
+
+const listedMembers = Type.Object(
+  {
+    ...scanFields,
+    targets: Type.Array(Type.String(), { description: 'the first 10 at most, fewer of long ones' }),
+    targets_total: Type.Optional(Type.Integer({ minimum: 0, description: 'if there are more targets' })),
+    name: Type.Unsafe<string | null>({ ...nullableText, description: 'ends with … if it is cut' }),
+    tags: Type.Array(Type.String(), { description: 'the first ones if they are long' }),
+    tags_total: Type.Optional(Type.Integer({ minimum: 0, description: 'if there are more tags' })),
+    error: Type.Union([Type.Null(), Type.Object({ code: failureSchema.properties.code })]),
+    warnings_total: Type.Integer({ minimum: 0, description: 'the detail has the warnings' }),
+  },
+  { title: 'ListedScan' },
+);
+
+export const listedScanSchema = Type.Unsafe<ListedScan>(listedMembers);
 
 const text = Type.String({ minLength: 1 });
 

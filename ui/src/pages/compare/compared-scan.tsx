@@ -6,7 +6,7 @@ import { useNow } from '../../components/text/now.ts';
 import { useTimeZone } from '../../components/text/time-zone.ts';
 import { visibleText } from '../../format/target-text.ts';
 import { dateTime } from '../../format/times.ts';
-import { scanTitle } from '../scan/use-scan.ts';
+import { type NamedScan, scanTitle } from '../scan/use-scan.ts';
 
 export type ListedScan = Data<'/api/v1/scans'>['scans'][number];
 
@@ -36,10 +36,10 @@ export function ComparedScan({ label, value, scans, onChange }: ComparedScanProp
   );
 }
 
-type NamedScan = Pick<ListedScan, 'name' | 'targets' | 'completed_at' | 'created_at'>;
+type DatedScan = NamedScan & Pick<ListedScan, 'completed_at' | 'created_at'>;
 
 /** `Berlin office, Sat, Nov 21, 14:14 UTC`. */
-export function useScanName(): (scan: NamedScan) => string {
+export function useScanName(): (scan: DatedScan) => string {
   const now = useNow();
   const zone = useTimeZone();
   return (scan) =>
@@ -61,7 +61,7 @@ export function previousRun(
   return null;
 }
 
-/** Runs of one name belong together; without a name, those of the same targets. */
-function seriesOf({ name, targets }: ListedScan): string {
-  return name === null || name === '' ? `targets ${targets.join()}` : `name ${name}`;
+/** Runs of one name belong together; without a name, those of the same targets, as far as the list has them. */
+function seriesOf({ name, targets, targets_total: total = targets.length }: ListedScan): string {
+  return name === null || name === '' ? `targets ${total} ${targets.join()}` : `name ${name}`;
 }

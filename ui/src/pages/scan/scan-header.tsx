@@ -45,8 +45,8 @@ export function ScanHeader({ scan }: { scan: Scan }) {
 
 const shownTargets = 4;
 
-function targetsOf({ targets, targets_total }: Scan): string {
-  const left = (targets_total ?? targets.length) - shownTargets;
+function targetsOf({ targets }: Scan): string {
+  const left = targets.length - shownTargets;
   const first = targets.slice(0, shownTargets).join(', ');
   return left > 0 ? `${first} and ${count(left)} more` : first;
 }

@@ -1,3 +1,4 @@
+import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
@@ -82,10 +83,10 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
   );
 }
 
-type Described = Pick<Scan, 'name' | 'targets' | 'profile'>;
-
-/** The same name, else the same targets and profile. */
-function sameAs(one: Described, other: Described): boolean {
-  if (one.name !== null || other.name !== null) return one.name === other.name;
-  return one.profile === other.profile && one.targets.join() === other.targets.join();
+/** The same name, else the same profile and targets, as far as the list has them. */
+function sameAs(scan: Scan, listed: Data<'/api/v1/scans'>['scans'][number]): boolean {
+  if (scan.name !== null || listed.name !== null) return scan.name === listed.name;
+  const { targets, targets_total: total = targets.length } = listed;
+  if (scan.profile !== listed.profile || scan.targets.length !== total) return false;
+  return targets.every((text, index) => text === scan.targets[index]);
 }

@@ -30,7 +30,7 @@ export function shownState({
   status,
   progress,
   error,
-}: Pick<Scan, 'status' | 'progress' | 'error'>): ShownState {
+}: Pick<Scan, 'status' | 'progress'> & { error: { code: string } | null }): ShownState {
   if (status === 'failed') return error?.code === 'canceled' ? 'canceled' : 'failed';
   if (status !== 'running') return status;
   if (progress.paused) return 'paused';
@@ -47,10 +47,13 @@ export function hasEnded({ status }: Pick<Scan, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
+/** A scan, or its item in a list, which has the first targets. */
+export type NamedScan = Pick<Scan, 'name' | 'targets'> & { targets_total?: number };
+
 /** Name, else targets, as a title. */
-export function scanTitle({ name, targets }: Pick<Scan, 'name' | 'targets'>): string {
+export function scanTitle({ name, targets, targets_total: total = targets.length }: NamedScan): string {
   if (name !== null && name !== '') return name;
-  const [first = '', second, ...more] = targets;
-  if (second === undefined) return first;
-  return more.length === 0 ? `${first}, ${second}` : `${first}, ${second} and ${more.length} more`;
+  const first = targets.slice(0, 2);
+  const more = total - first.length;
+  return more > 0 ? `${first.join(', ')} and ${more} more` : first.join(', ');
 }

@@ -142,10 +142,10 @@ function SinceLastRun({ changes }: { changes: Changes }) {
 }
 
 /** Targets beside the title, which names up to two of them. */
-function targetsText({ targets }: ListedScan): string {
-  const [first = '', second] = targets;
-  if (second === undefined) return first;
-  return targets.length === 2 ? `${first}, ${second}` : `${first}, ${plural(targets.length, 'target')}`;
+function targetsText({ targets, targets_total: total = targets.length }: ListedScan): string {
+  const [first = ''] = targets;
+  if (total <= 2 && targets.length === total) return targets.join(', ');
+  return `${first}, ${plural(total, 'target')}`;
 }
 
 /** How far it is, or why it is not complete. */
@@ -163,7 +163,7 @@ function noteOf(scan: ListedScan): string {
     case 'canceled':
       return notTried > 0 ? `${percent(notTried, all)} of ${unit} not tried` : 'canceled at the end';
     case 'failed':
-      return error?.message ?? '';
+      return error?.code.replaceAll('_', ' ') ?? '';
     default:
       return notTried > 0 ? `partial: ${percent(notTried, all)} of ${unit} not tried` : '';
   }
