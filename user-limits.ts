@@ -155,6 +155,16 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'rejected, with the reason',
     },
     {
+      what: 'Profile file',
+      value: ['engine/graph/profile-file.ts', 'maxProfileBytes'],
+      beyond: 'rejected, with the reason',
+    },
+    {
+      what: 'Tokens of a profile file (words, signs, ends of lines)',
+      value: ['engine/graph/profile-file.ts', 'maxProfileTokens'],
+      beyond: 'rejected, with the reason',
+    },
+    {
       what: 'Plugin package, packed and unpacked',
       value: ['plugins/package-archive.ts', 'maxPackageBytes'],
       beyond: 'not installed',

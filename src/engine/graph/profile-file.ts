@@ -14,6 +14,8 @@ import { type Position, SafeYaml } from './safe-yaml.ts';
 
 /** Maximum size of a profile file, bytes. */
 export const maxProfileBytes = 64 * 1024;
+/** Maximum number of tokens of a profile, about a thousand lines: a server parses it between other requests. */
+const maxProfileTokens = 5000;
 
 /** Names of installed profiles and graphs. */
 export const installedName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -134,7 +136,8 @@ class ProfileReader {
   readonly #probes: Record<string, DiscoveryProbe> = {};
 
   constructor(text: string, registry: Registry) {
-    this.#file = new SafeYaml(text, maxProfileBytes, `some of ${Object.keys(form).join(', ')}`);
+    const needs = `some of ${Object.keys(form).join(', ')}`;
+    this.#file = new SafeYaml(text, maxProfileBytes, needs, { maxTokens: maxProfileTokens });
     this.#registry = registry;
   }
 

@@ -1,15 +1,17 @@
 import {
-  type Document,
   isMap,
   isNode,
+  isScalar,
   isSeq,
   LineCounter,
   type Node,
   type ParsedNode,
   parseDocument,
+  visit,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { shapeProblem } from '../../knowledge/rules/yaml-shape.ts';
 
 /** A position in a file, line and column from 1. */
 export interface Position {
@@ -21,6 +23,12 @@ export interface YamlProblem extends Position {
   /** `form`: the document is empty or not a map. */
   type: 'size' | 'syntax' | 'form';
   message: string;
+}
+
+interface SafeYamlOptions {
+  lists?: boolean;
+  linesBefore?: number;
+  maxTokens?: number | undefined;
 }
 
 /**
@@ -40,13 +48,30 @@ export class SafeYaml {
    * @param maxBytes a longer text is not parsed at all
    * @param options.lists accepts a list at the top, too
    * @param options.linesBefore lines of the file that precede the text, if it is one of several documents
+   * @param options.maxTokens a text with more is not parsed; undefined = that of `shapeProblem`
    */
-  constructor(text: string, maxBytes: number, needs: string, { lists = false, linesBefore = 0 } = {}) {
+  constructor(
+    text: string,
+    maxBytes: number,
+    needs: string,
+    { lists = false, linesBefore = 0, maxTokens }: SafeYamlOptions = {},
+  ) {
     this.root = null;
     this.#linesBefore = linesBefore;
     if (Buffer.byteLength(text) > maxBytes) {
       const message = `the file is larger than ${sizeText(maxBytes)}`;
       this.problems.push({ type: 'size', message, ...this.placeAt(0) });
+      return;
+    }
+    const shape = shapeProblem(text, maxTokens);
+    if (shape) {
+      const { reason, line } = shape;
+      this.problems.push({
+        type: 'syntax',
+        message: `the document ${reason}`,
+        line: linesBefore + line,
+        column: 1,
+      });
       return;
     }
     const contents = this.#parse(text);
@@ -63,26 +88,27 @@ export class SafeYaml {
   #parse(text: string): ParsedNode | null | undefined {
     const document = parseDocument(text, {
       lineCounter: this.#lines,
-      uniqueKeys: true,
+      // Compares each key with all others.
+      uniqueKeys: false,
       merge: false,
       schema: 'core',
       resolveKnownTags: false,
       prettyErrors: false,
     });
-    return this.#noteProblems(document) ? document.contents : undefined;
+    for (const { message, pos } of [...document.errors, ...document.warnings])
+      this.problems.push({ type: 'syntax', message, ...this.placeAt(pos[0]) });
+    visit(document, { Map: (_key, map) => this.#noteRepeatedKeys(map) });
+    return this.problems.length === 0 ? document.contents : undefined;
   }
 
-  /** @returns whether there were none */
-  #noteProblems(document: Document.Parsed<ParsedNode>): boolean {
-    const problems = [...document.errors, ...document.warnings];
-    // On stack overflow the parser reports dozens of follow-up problems.
-    const tooDeep = problems.find(({ message }) => /call stack|stack overflow/i.test(message));
-    const reported = tooDeep ? [tooDeep] : problems;
-    for (const { message, pos } of reported) {
-      const text = tooDeep ? 'the document is nested too deeply' : message;
-      this.problems.push({ type: 'syntax', message: text, ...this.placeAt(pos[0]) });
+  #noteRepeatedKeys({ items }: YAMLMap): void {
+    const seen = new Set<unknown>();
+    for (const { key } of items) {
+      if (!isScalar(key)) continue;
+      if (seen.has(key.value))
+        this.problems.push({ type: 'syntax', message: 'Map keys must be unique', ...this.placeOf(key) });
+      seen.add(key.value);
     }
-    return reported.length === 0;
   }
 
   /** Start position of a node; otherwise the start of the file. */

@@ -229,7 +229,7 @@ describe('a rule file', () => {
     ['nothing', '', '1: the document is empty'],
     ['a list', '- a\n- b\n', '1: the document is not a map'],
     ['a scalar', 'text\n', '1: the document is not a map'],
-    ['a thousand levels', `id: ${'['.repeat(1000)}`, '1: is nested too deeply'],
+    ['a thousand levels', `id: ${'['.repeat(1000)}`, '1: the document is nested too deeply'],
     ['a billion laughs', 'a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n', '2: aliases are not supported'],
     ['1 MiB', `# ${'x'.repeat(1024 * 1024)}\n`, '1: the file is larger than 512 KiB'],
     [

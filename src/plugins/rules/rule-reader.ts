@@ -2,7 +2,6 @@ import { isAlias, visit } from 'yaml';
 import { type FieldProblem, PortolanError } from '../../domain/errors.ts';
 import { SafeYaml } from '../../engine/graph/safe-yaml.ts';
 import type { EvaluationRule } from '../../knowledge/evaluation-rules/rule.ts';
-import { shapeProblem } from '../../knowledge/rules/yaml-shape.ts';
 import { RuleForm } from './rule-form.ts';
 
 /** Maximum size of a rule file, bytes. */
@@ -19,8 +18,6 @@ const maxNamed = 20;
  * @throws PortolanError `configuration` with every problem as `file:line: field: reason`
  */
 export function readRules(text: string, file: string): EvaluationRule[] {
-  const shape = Buffer.byteLength(text) > maxRuleFileBytes ? null : shapeProblem(text);
-  if (shape) throw rejection(file, [{ field: `${file}:${shape.line}`, reason: shape.reason }]);
   const problems: FieldProblem[] = [];
   const rules: EvaluationRule[] = [];
   const lines = new Map<string, number>();

@@ -196,7 +196,11 @@ blocks:
     ['an alias', 'title: &a x\nmark: *a', 'acme/template.yaml:2: mark: write out the value'],
     ['a list', '- a', 'acme/template.yaml:1: the document is not a map'],
     ['nothing', '', 'acme/template.yaml:1: the document is empty'],
-    ['endless nesting', `title: ${'['.repeat(30_000)}`, 'acme/template.yaml:1: is nested too deeply'],
+    [
+      'endless nesting',
+      `title: ${'['.repeat(30_000)}`,
+      'acme/template.yaml:1: the document is nested too deeply',
+    ],
     ['too much', `title: ${'x'.repeat(70_000)}`, 'acme/template.yaml: is larger than 64 KiB'],
   ])('with %s is rejected with its line', async (_what, text, message) => {
     write({ 'template.yaml': text });

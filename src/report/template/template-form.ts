@@ -2,7 +2,6 @@ import { isAlias, isMap, isNode, isPair, isScalar, type Scalar, type YAMLMap } f
 import { nearest } from '../../domain/text/nearest.ts';
 import { visibleLines } from '../../domain/text/visible.ts';
 import { SafeYaml } from '../../engine/graph/safe-yaml.ts';
-import { shapeProblem } from '../../knowledge/rules/yaml-shape.ts';
 import { contrastRatio, partsOfColor, readableContrast } from './contrast.ts';
 import { type ReportTemplate, type TemplateBlock, templateBlocks } from './report-template.ts';
 import type { TemplateProblem } from './template-problem.ts';
@@ -49,9 +48,7 @@ class FormReader {
 
   read(): { form: TemplateForm; problems: TemplateProblem[] } {
     const form: TemplateForm = { title: null, mark: null, accent: null, blocks: {}, logo: null };
-    const shape = shapeProblem(this.#text);
-    if (shape) this.#add(shape.line, shape.reason);
-    else this.#readAll(form);
+    this.#readAll(form);
     return { form, problems: this.#problems };
   }
 
