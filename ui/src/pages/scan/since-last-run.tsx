@@ -85,8 +85,14 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
 
 /** The same name, else the same profile and targets, as far as the list has them. */
 function sameAs(scan: Scan, listed: Data<'/api/v1/scans'>['scans'][number]): boolean {
-  if (scan.name !== null || listed.name !== null) return scan.name === listed.name;
+  if (scan.name !== null && listed.name !== null) return isShownAs(scan.name, listed.name);
   const { targets, targets_total: total = targets.length } = listed;
-  if (scan.profile !== listed.profile || scan.targets.length !== total) return false;
-  return targets.every((text, index) => text === scan.targets[index]);
+  if (scan.name !== listed.name || scan.profile !== listed.profile || scan.targets.length !== total)
+    return false;
+  return targets.every((text, index) => isShownAs(scan.targets[index] ?? '', text));
+}
+
+/** A list cuts long texts. */
+function isShownAs(text: string, shown: string): boolean {
+  return text === shown || (shown.endsWith('…') && text.startsWith(shown.slice(0, -1)));
 }
