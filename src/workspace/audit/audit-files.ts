@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createPrivateFile, fileMode, folderMode, isMissing } from '../atomic-file.ts';
+import { createPrivateFile, folderMode, isMissing } from '../atomic-file.ts';
 import { hashOfLine } from './audit-hash.ts';
 import { maxAuditLine } from './audit-record.ts';
 
