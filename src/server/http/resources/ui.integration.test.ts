@@ -132,7 +132,7 @@ describe('server.ui.static_dir', () => {
     '/ui/beside/nothing',
     '/ui/secret.txt',
     '/ui/turns.txt',
-    `/ui/${'a'.repeat(300)}`,
+    `/ui/${'a'.repeat(300)}.js`,
     `/ui/${'a/'.repeat(3000)}b.js`,
   ])('has nothing at %s', async (path) => {
     const { status, text } = await request(path);
