@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../../src/server/fixtures/certificates.ts';
+import { endedScan } from '../../receivers.ts';
 import { Home } from '../command.ts';
 import { Listeners } from '../listeners.ts';
 
@@ -125,7 +126,7 @@ describe('a server with a private authority', () => {
     subject: 'localhost',
     alternative: 'IP:127.0.0.1',
   });
-  const scan = { scan_id: '20260101-000000-abcdef', status: 'running', progress: { paused: false } };
+  const scan = endedScan({ scan_id: '20260101-000000-abcdef', status: 'running' });
   const server = createServer(
     { cert: readFileSync(cert_file), key: readFileSync(key_file) },
     (_request, response) => response.end(JSON.stringify({ data: scan, meta: {} })),

@@ -211,7 +211,8 @@ class EngineProcess {
 }
 
 function send(message: FromEngine): void {
-  if (process.connected) process.send?.(message);
+  // The client may end at any time; its end is noticed below.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }
 
 // Without its client the engine must not send.
