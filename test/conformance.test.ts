@@ -179,6 +179,72 @@ describe('every module that talks to the network or reads a stream', () => {
   }, 60_000);
 });
 
+describe('the streams of every module', () => {
+  it('are those that it declares', async () => {
+    for (const definition of [...modules, ...example]) {
+      for (const { way, declared } of waysToRun(definition)) {
+        // As far as the module can see, every key is there but those it would prefer.
+        const opened = await openedKeys(definition, (key) => !way.without.includes(key));
+        const label = `${definition.name} without ${way.without.join() || 'nothing'}`;
+        expect(
+          opened.filter((key) => !declaredKeys(definition).includes(key)),
+          label,
+        ).toEqual([]);
+        expect(
+          declared.filter((key) => key !== fromGate && !opened.includes(key)),
+          label,
+        ).toEqual([]);
+      }
+    }
+  });
+
+  it('may lack what it only reads', async () => {
+    for (const definition of [...modules, ...example]) {
+      for (const { way } of waysToRun(definition)) {
+        const opened = await openedKeys(definition, (key) => way.requires.includes(key));
+        expect(way.requires, definition.name).toEqual(expect.arrayContaining(opened));
+      }
+    }
+  });
+});
+
+/** A module gets the addresses of the targets from its gate, and opens the stream only for their names. */
+const fromGate = 'targets';
+
+const declaredKeys = ({ requires, reads }: ModuleDefinition) => [
+  ...requires.flatMap((key) => key.split('|')),
+  ...reads,
+];
+
+/** One way for each alternative of what a module requires; with the preferred ones it reads its optional keys as well. */
+function waysToRun({ requires, reads }: ModuleDefinition) {
+  const choices = requires.map((key) => key.split('|'));
+  const ways = Math.max(1, ...choices.map(({ length }) => length));
+  return Array.from({ length: ways }, (_, number) => {
+    const chosen = (keys: string[]) => Math.min(number, keys.length - 1);
+    const way = {
+      requires: choices.map((keys) => keys[chosen(keys)] as string),
+      without: choices.flatMap((keys) => keys.slice(0, chosen(keys))),
+    };
+    return { way, declared: number === 0 ? [...way.requires, ...reads] : way.requires };
+  });
+}
+
+/** The keys that a module opens, with empty streams and no address to scan. */
+async function openedKeys(definition: ModuleDefinition, has: (key: string) => boolean): Promise<string[]> {
+  const opened = new Set<string>();
+  const inputs = new Proxy<Record<string, unknown[]>>(
+    {},
+    {
+      has: (_, key) => isStandardKey(String(key)) && has(String(key)),
+      get: (_, key) => void opened.add(String(key)),
+    },
+  );
+  // Reporters read the results of the scan.
+  if (definition.type !== 'reporter') await tryModule(definition, { inputs, targets: [] });
+  return [...opened];
+}
+
 it('the example of CONTRIBUTING.md publishes the first line of a banner', async () => {
   const banner = { ...endlessRecord, host: '127.0.0.1', banner: '220 mx.example ESMTP\r\n250 ok' };
   const { published } = await tryModule(example[0] as ModuleDefinition, { inputs: { banners: [banner] } });

@@ -45,7 +45,6 @@ export function matcherModule(name: string, kind: EvidenceKind, description: str
     options: matcherOptions,
     requires: ['banners'],
     provides: ['service_fingerprints'],
-    reads: ['parsed_services'],
     async execute(ctx, data) {
       const { min_confidence: minConfidence, rules } = ctx.options;
       await matchBanners(ctx, data, { kinds: [kind], minConfidence, rules, maxProtocols: 1 });

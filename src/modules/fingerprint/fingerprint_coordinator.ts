@@ -18,7 +18,6 @@ export default defineModule({
   },
   requires: ['banners'],
   provides: ['service_fingerprints'],
-  reads: ['parsed_services'],
   async execute(ctx, data) {
     const { min_confidence: minConfidence, rules, max_protocols: maxProtocols } = ctx.options;
     await matchBanners(ctx, data, { kinds: ['banner', 'http', 'tls'], minConfidence, rules, maxProtocols });
