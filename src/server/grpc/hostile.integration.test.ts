@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -213,6 +213,91 @@ describe('hostile bytes over gRPC', () => {
     expect((await grpc.scans().call('ListScans')).error).toBeNull();
   });
 });
+
+describe('a connection', () => {
+  it('that resets its calls in the same piece is closed before one of them is served', async () => {
+    const { admission } = grpc.service.context;
+    const { meter } = admission;
+    let served = 0;
+    admission.meter = (...input) => {
+      served += 1;
+      return meter.apply(admission, input);
+    };
+    const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]);
+    const call = (stream: number) => [
+      frame(headersType, stream, callBlock),
+      frame(resetType, stream, cancel),
+    ];
+    await sendFrames(grpc.address, calls(5000).flatMap(call));
+    admission.meter = meter;
+    expect(served).toBe(0);
+    expect((await grpc.scans().call('ListScans')).error).toBeNull();
+  });
+
+  it('that sends calls beyond the limit, with much to unpack in each, is closed after few of them', async () => {
+    // Changes of the size of the dynamic table (RFC 7541, 6.3).
+    const block = Buffer.concat([Buffer.alloc(16_000, 0x20), callBlock]);
+    const received = await sendFrames(
+      grpc.address,
+      calls(1000).map((stream) => frame(headersType, stream, block)),
+    );
+    // 100 that wait for their message, 200 beyond, and the one that is too many.
+    expect(resets(received)).toBeLessThanOrEqual(301);
+    expect((await grpc.scans().call('ListScans')).error).toBeNull();
+  });
+});
+
+const headersType = 1;
+const resetType = 3;
+const settingsType = 4;
+/** Of ListScans, without a body so far. */
+const callBlock = Buffer.concat([
+  // POST, http, path, authority, content-type (RFC 7541, appendix A).
+  Buffer.from([0x83, 0x86, 0x04]),
+  lengthAndText('/service.api.v1.ScanService/ListScans'),
+  Buffer.from([0x01]),
+  lengthAndText('127.0.0.1'),
+  Buffer.from([0x0f, 0x10]),
+  lengthAndText('application/grpc'),
+]);
+
+function lengthAndText(text: string): Buffer {
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
+}
+
+/** Numbers of streams. */
+function calls(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => 2 * n + 1);
+}
+
+/** A frame of HTTP/2 (RFC 9113, 4.1); headers are complete, and a body may follow. */
+function frame(type: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(type === headersType ? 4 : 0, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Sends all frames at once on a new connection. @returns what the server sent until it closed that */
+async function sendFrames(address: string, frames: Buffer[]): Promise<Buffer> {
+  const [host = '', port] = address.split(':');
+  const preface = [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(settingsType, 0, Buffer.alloc(0))];
+  const socket = connectTcp(Number(port), host, () => socket.write(Buffer.concat([...preface, ...frames])));
+  const received: Buffer[] = [];
+  socket.on('data', (bytes) => received.push(bytes)).on('error', () => undefined);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return Buffer.concat(received);
+}
+
+/** Calls that the server reset. */
+function resets(received: Buffer): number {
+  let count = 0;
+  for (let at = 0; at + 9 <= received.length; at += 9 + received.readUIntBE(at, 3))
+    if (received[at + 3] === resetType) count += 1;
+  return count;
+}
 
 function submission(options: Record<string, unknown>): Uint8Array {
   return toBinary(

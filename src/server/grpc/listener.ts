@@ -43,6 +43,11 @@ const maxStreams = 100;
 const maxResetBurst = 200;
 /** Stream resets of one connection per second, after the burst. */
 const maxResetsPerSecond = 20;
+/**
+ * Invalid frames of a connection in all, streams beyond `maxStreams` among them: the library unpacks the headers of each, and a
+ * client that knows the limit sends none. Beyond, it closes the connection; by itself at 1,000.
+ */
+const maxInvalidFrames = 200;
 /** Calls per connection and minute without a valid token, or canceled before admission. */
 const maxRejectedCalls = 20;
 const rejectionWindowMs = 60_000;
@@ -53,6 +58,8 @@ const maxSessionMegabytes = 10;
 
 interface Session {
   calls: number;
+  /** Calls that came in this turn of the event loop. */
+  arrived: number;
   /** End of the last call, monotonic milliseconds. */
   quietSince: number;
   /** When the pending ping was sent. */
@@ -88,9 +95,14 @@ export class GrpcListener implements SecureListener {
     server.on('stream', (stream, headers, _flags, rawHeaders) => {
       const state = this.#count(stream);
       if (!state || state.rejected) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      calls.answer(stream, headers, rawHeaders, (outcome) => {
-        if (outcome === 'admitted') state.trusted = true;
-        else this.#countRejected(stream.session as ServerHttp2Session | undefined, state);
+      const session = stream.session as ServerHttp2Session | undefined;
+      stream.on('error', () => undefined);
+      afterReading(session, state, () => {
+        if (stream.closed || stream.destroyed) return;
+        calls.answer(stream, headers, rawHeaders, (outcome) => {
+          if (outcome === 'admitted') state.trusted = true;
+          else this.#countRejected(session, state);
+        });
       });
     });
     // A protocol violation only ends that client's connection.
@@ -151,6 +163,7 @@ export class GrpcListener implements SecureListener {
   #follow(session: ServerHttp2Session): void {
     this.#sessions.set(session, {
       calls: 0,
+      arrived: 0,
       quietSince: this.#care.now(),
       pingedAt: null,
       trusted: false,
@@ -223,6 +236,24 @@ export class GrpcListener implements SecureListener {
   }
 }
 
+/**
+ * Does the work of a call once everything has been read that came with it: a reset may be among it. The HTTP/2 library counts
+ * resets, but acts on them only then, too. More calls at once than resets are allowed in a burst are such resets, since
+ * `maxStreams` allows only half as many.
+ */
+function afterReading(session: ServerHttp2Session | undefined, state: Session, work: () => void): void {
+  state.arrived += 1;
+  if (state.arrived > maxResetBurst) {
+    session?.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session?.destroy();
+    return;
+  }
+  setImmediate(() => {
+    state.arrived -= 1;
+    work();
+  });
+}
+
 /** Sends GOAWAY; the next check destroys the connection if it is still open. */
 function end(session: ServerHttp2Session): void {
   if (session.closed) session.destroy();
@@ -238,6 +269,7 @@ export function grpcEndpoint(bind: string): { host: string; port: number } {
 export function http2Server(tls: TlsMaterial | null): Http2Server | Http2SecureServer {
   const options = {
     maxSessionMemory: maxSessionMegabytes,
+    maxSessionInvalidFrames: maxInvalidFrames,
     // Headers slightly above the limit get an error response; beyond that the library resets the stream.
     maxHeaderListPairs: 2 * maxHeaderFields,
     streamResetBurst: maxResetBurst,
