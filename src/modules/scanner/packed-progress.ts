@@ -27,11 +27,16 @@ export function packed({ hosts, key, state }: ProgressPart): PackedPart {
     hosts,
     key,
     counter: state.counter,
-    settled: deflateRawSync(state.settled).toString('base64'),
-    counts: deflateRawSync(counts).toString('base64'),
-    ...(state.silent && { silent: deflateRawSync(state.silent).toString('base64') }),
-    ...(state.waiting && { waiting: deflateRawSync(state.waiting).toString('base64') }),
+    settled: deflated(state.settled),
+    counts: deflated(counts),
+    ...(state.silent && { silent: deflated(state.silent) }),
+    ...(state.waiting && { waiting: deflated(state.waiting) }),
   };
+}
+
+/** In buffers as small as most results; those of zlib have 16 KiB each, and live until the next garbage collection. */
+function deflated(bytes: Uint8Array): string {
+  return deflateRawSync(bytes, { chunkSize: 1024 }).toString('base64');
 }
 
 /** @throws Error if it was not made by `packed` */

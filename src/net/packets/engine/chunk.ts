@@ -1,6 +1,7 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
 import { stackWords } from '../frame/stack-traits.ts';
+import { ChunkMemory } from './chunk-memory.ts';
 import { HostRates, type RatePlan } from './host-rates.ts';
 
 /** Maximum number of endpoints per chunk: a bit of each goes into every checkpoint. */
@@ -100,6 +101,8 @@ export const word = {
   counter: 2,
   /** Current try, from 1. */
   try: 3,
+  /** Packets since the engine started the chunk; it wraps around. */
+  sent: 4,
 } as const;
 const words = 8;
 
@@ -126,7 +129,8 @@ export class Chunk {
   /** Only if the rate of each host adapts. */
   readonly hostRates: HostRates | null;
 
-  constructor(plan: ChunkPlan, memory?: SharedArrayBuffer) {
+  /** @param memory that of the same chunk in another thread, or where a new chunk gets its own */
+  constructor(plan: ChunkPlan, memory: SharedArrayBuffer | ChunkMemory = new ChunkMemory()) {
     const addressBytes = plan.family === 4 ? 4 : 16;
     this.plan = plan;
     this.hostCount = plan.hosts.length / addressBytes;
@@ -136,7 +140,8 @@ export class Chunk {
     const own = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     const ratesAt = 4 * Math.ceil(own / 4);
     const size = ratesAt + (plan.adaptive ? HostRates.bytes(this.hostCount, this.endpoints) : 0);
-    this.memory = memory ?? new SharedArrayBuffer(size);
+    const isNew = memory instanceof ChunkMemory;
+    this.memory = isNew ? memory.take(size) : memory;
     let at = 0;
     const ints = (length: number) => new Int32Array(this.memory, (at += 4 * length) - 4 * length, length);
     const counts = () =>
@@ -158,7 +163,7 @@ export class Chunk {
     this.hostRates = plan.adaptive
       ? new HostRates(this.memory, ratesAt, this.hostCount, this.endpoints)
       : null;
-    if (!memory) this.#restore();
+    if (isNew) this.#restore();
   }
 
   isSettled(endpoint: number): boolean {
@@ -184,20 +189,10 @@ export class Chunk {
     return ((sentTick(now) - (this.sentAt[endpoint] as number)) & 0xff) * 8;
   }
 
-  /** Bytes of a state. */
-  get stateBytes(): number {
-    const { open, closed, rejected, unsent, probed } = this.counts;
-    const copied = [
-      ...(this.hostRates ? [this.hostRates.waiting] : []),
-      this.settled,
-      open,
-      closed,
-      rejected,
-      unsent,
-      probed,
-      this.late,
-    ];
-    return copied.reduce((bytes, { byteLength }) => bytes + byteLength, 0);
+  /** Differs once the state has changed. */
+  get progress(): string {
+    const { control } = this;
+    return [word.counter, word.settled, word.sent].map((at) => Atomics.load(control, at)).join(' ');
   }
 
   state(): ChunkState {
@@ -258,6 +253,11 @@ export class Chunk {
         (this.counts.probed[Math.floor(endpoint / ports.length)] as number)++;
     }
   }
+}
+
+export function buffersOf({ settled, waiting, late, stacks, counts }: ChunkState): ArrayBuffer[] {
+  const arrays = [settled, waiting, late, stacks, ...Object.values(counts)];
+  return arrays.flatMap((array) => (array ? [array.buffer as ArrayBuffer] : []));
 }
 
 function bytesOf({ buffer }: Int32Array<ArrayBuffer>): Uint8Array {

@@ -1,7 +1,8 @@
 import { flushCompileCache } from 'node:module';
 import type { Worker } from 'node:worker_threads';
 import { type CookieKey, randomCookieKey } from '../frame/cookie.ts';
-import { Chunk, type ChunkPlan, type ChunkState, word } from './chunk.ts';
+import { buffersOf, Chunk, type ChunkPlan, type ChunkState, word } from './chunk.ts';
+import { ChunkMemory } from './chunk-memory.ts';
 import {
   type ChunkMessage,
   control,
@@ -24,11 +25,6 @@ import { startThread } from './thread.ts';
  * the checkpoint adds its own interval: together they must stay below the second of work that a kill may cost.
  */
 const stateMs = 100;
-/**
- * Most bytes of states per millisecond: those of 16 million endpoints have 3.6 MB, and copies of them every 100 ms would be
- * most of the memory of the process.
- */
-const stateBytesPerMs = 10_000;
 const figuresMs = 100;
 
 /**
@@ -46,8 +42,8 @@ interface ChunkEntry {
   chunk: Chunk;
   failure: string | null;
   sender: Sender | null;
-  /** When the next state is due, performance.now(). */
-  nextStateAt: number;
+  /** Progress that the last requested state shows at least. */
+  shown: string;
 }
 
 /**
@@ -57,6 +53,7 @@ interface ChunkEntry {
 class EngineProcess {
   readonly #words = new Int32Array(new SharedArrayBuffer(4 * controlWords));
   readonly #chunks = new Map<number, ChunkEntry>();
+  readonly #memory = new ChunkMemory();
   readonly #senders: Sender[] = [];
   readonly #mostSenders: number;
   readonly #receiver: Worker;
@@ -111,8 +108,8 @@ class EngineProcess {
   }
 
   #begin(plan: ChunkPlan): void {
-    const chunk = new Chunk(plan);
-    this.#chunks.set(plan.id, { chunk, failure: null, sender: null, nextStateAt: 0 });
+    const chunk = new Chunk(plan, this.#memory);
+    this.#chunks.set(plan.id, { chunk, failure: null, sender: null, shown: '' });
     this.#regulator.add(chunk);
     this.#postToReceiver({ type: 'chunk', plan, memory: chunk.memory });
   }
@@ -131,9 +128,9 @@ class EngineProcess {
         this.#figures = message.figures;
         return this.#reportCounters();
       case 'state':
-        return message.last
-          ? this.#end(message.id, message.state)
-          : send({ type: 'state', id: message.id, state: message.state });
+        if (message.last) this.#end(message.id, message.state);
+        else send({ type: 'state', id: message.id, state: message.state });
+        return free(message.state);
     }
   }
 
@@ -171,17 +168,21 @@ class EngineProcess {
   }
 
   #end(id: number, state: ChunkState): void {
-    const failure = this.#chunks.get(id)?.failure ?? null;
+    const entry = this.#chunks.get(id);
     this.#chunks.delete(id);
     this.#reportCounters();
-    send({ type: 'done', id, state, failure, learned: this.#regulator.remove(id) });
+    const learned = this.#regulator.remove(id);
+    send({ type: 'done', id, state, failure: entry?.failure ?? null, learned });
+    // The sender is through with it, and the receiver has removed it before it sent the state.
+    if (entry) this.#memory.giveBack(entry.chunk.memory);
   }
 
+  /** Most chunks wait at a time: copies of what has not changed would be most of the garbage of both processes. */
   #requestStates(): void {
-    const now = performance.now();
     for (const [id, entry] of this.#chunks) {
-      if (now < entry.nextStateAt) continue;
-      entry.nextStateAt = now + entry.chunk.stateBytes / stateBytesPerMs;
+      const { progress } = entry.chunk;
+      if (progress === entry.shown) continue;
+      entry.shown = progress;
       this.#postToReceiver({ type: 'state', id, last: false });
     }
   }
@@ -213,6 +214,11 @@ class EngineProcess {
 function send(message: FromEngine): void {
   // The client may end at any time; its end is noticed below.
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
+}
+
+/** A state that has been sent: V8 sees only small objects, and would let many of them come together. */
+function free(state: ChunkState): void {
+  for (const buffer of buffersOf(state)) buffer.transfer(0);
 }
 
 // Without its client the engine must not send.

@@ -67,7 +67,7 @@ function takeSpare(): Launched | null {
 function launch(senders: number, sourcePort = 0): Launched {
   const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
   const child = fork(file, [String(senders), String(sourcePort)], {
-    execArgv: ['--max-semi-space-size=2'],
+    execArgv: ['--max-semi-space-size=1'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

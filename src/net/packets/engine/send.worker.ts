@@ -150,6 +150,7 @@ class Sweep {
     this.#sent += sent;
     if (this.#try > this.#plan.tries) this.#sentFurther += sent;
     for (const endpoint of failed) this.#note(endpoint);
+    Atomics.add(this.chunk.control, word.sent, count);
     this.#mark();
     if (this.#counter > this.#mask && !this.#hasQueues) this.#waitsSince = clockMs();
   }

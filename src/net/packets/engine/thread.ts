@@ -16,5 +16,5 @@ export function startThread(path: ThreadPath, workerData: unknown): Worker {
     if (NODE_COMPILE_CACHE) require('node:module').enableCompileCache(NODE_COMPILE_CACHE);
     void import(${JSON.stringify(file)});
   `;
-  return new Worker(begin, { eval: true, workerData, resourceLimits: { maxYoungGenerationSizeMb: 4 } });
+  return new Worker(begin, { eval: true, workerData, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
 }

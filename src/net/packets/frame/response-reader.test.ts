@@ -156,6 +156,16 @@ describe.each([4, 6] as const)('responses to probes over IPv%i', (family) => {
     expect([trial.settled, trial.counts]).toEqual([[`${other} ${as.open}`], [1, 0, 1]]);
   });
 
+  it('knows only the ports of a chunk, whatever those of an ended one were', () => {
+    trial.answers.remove(family);
+    const later = new Chunk(plan(family, { id: 99, ports: Uint16Array.of(22) }));
+    trial.answers.add(later, () => undefined);
+    trial.read(tcp(family, flags.synAck));
+    expect([finalizedEndpoints(later), trial.counts]).toEqual([[], [0, 0, 1]]);
+    trial.read(tcp(family, flags.synAck, { port: 22 }));
+    expect(finalizedEndpoints(later)).toHaveLength(1);
+  });
+
   it('serves two chunks that probe the same endpoint, each by its own response', () => {
     const later = new Chunk(plan(family, { id: 99 }));
     trial.answers.add(later, () => undefined);
