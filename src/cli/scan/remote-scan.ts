@@ -11,7 +11,7 @@ import { fetchResult, fetchRows, scanPath } from '../results/remote-result.ts';
 import { resultStyle } from '../results/result-style.ts';
 import { type Client, isUnexpected, unexpected } from '../session/client.ts';
 import type { ServerEvent } from '../session/event-stream.ts';
-import { listOf, objectOf, optional, type ShapeOf } from '../session/response-shape.ts';
+import { itemsOf, objectOf, optional, type ShapeOf } from '../session/response-shape.ts';
 import { rowShape } from '../session/row-shapes.ts';
 import { scanOn } from '../session/scan-choice.ts';
 import {
@@ -294,7 +294,7 @@ export function show(event: Pick<ServerEvent, 'event' | 'data'>, observer: ScanO
 const reportShape = objectOf<Partial<LiveReport>>({
   progress: optional(progressShape),
   results: optional(countsShape),
-  stages: optional(listOf(stageShape)),
+  stages: optional(itemsOf(stageShape)),
 });
 
 function readData({ event, data }: Pick<ServerEvent, 'event' | 'data'>): Record<string, unknown> {

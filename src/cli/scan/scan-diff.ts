@@ -11,7 +11,7 @@ import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
 import { chooseScan, type ListScans, listOf, scanBefore } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
-import { type ComparisonAnswer, comparisonShape, scanShape } from '../session/server-responses.ts';
+import { type ComparisonResponse, comparisonShape, scanShape } from '../session/server-responses.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import { printableJson } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
@@ -121,7 +121,7 @@ async function* fetchDiff(
   else yield* diffText(readComparison(await client.call('GET', path, comparisonShape)), view);
 }
 
-function readComparison(answer: ComparisonAnswer): Comparison {
+function readComparison(answer: ComparisonResponse): Comparison {
   const list = (name: string) => {
     const value = name
       .split('.')

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCatalog, isErrorCode, PortolanError } from '../../domain/errors.ts';
 import { readEvents, type ServerEvent } from './event-stream.ts';
 import { requestServer, type ServerReply } from './local-certificate.ts';
-import { listOf, optional, type Shape, type ShapeOf, text as textShape } from './response-shape.ts';
+import { itemsOf, optional, type Shape, type ShapeOf, text as textShape } from './response-shape.ts';
 
 /** Timeout of a request without a stream, milliseconds. */
 const responseMs = 30_000;
@@ -191,7 +191,7 @@ function isSuccess({ status }: ServerReply): boolean {
   return status >= 200 && status < 300;
 }
 
-const warningsShape = optional(listOf(textShape));
+const warningsShape = optional(itemsOf(textShape));
 
 /** The envelope of a response; empty for anything else. */
 function parseAnswer(text: string): { data?: unknown; meta?: unknown } {

@@ -16,7 +16,7 @@ const simple =
 
 export const anything: Shape = () => null;
 export const text = simple('text', (value) => typeof value === 'string');
-export const flag = simple('true or false', (value) => typeof value === 'boolean');
+export const truth = simple('true or false', (value) => typeof value === 'boolean');
 /** Beyond that no count, time or measurement is; what draws numbers need not expect it. */
 const maxNumber = Number.MAX_SAFE_INTEGER;
 export const number = simple(
@@ -54,7 +54,7 @@ export function unset(shape: Shape): Shape {
   return optional(nullable(shape));
 }
 
-export function listOf(shape: Shape): Shape {
+export function itemsOf(shape: Shape): Shape {
   return (value, place) => {
     if (!Array.isArray(value)) return `${place} is not a list`;
     for (const [at, item] of value.entries()) {
@@ -82,6 +82,6 @@ export function objectOf<T>(members: { readonly [K in keyof T]?: Shape }): Shape
 export function mapOf(shape: Shape): Shape {
   return (value, place) => {
     const problem = objectOf({})(value, place);
-    return problem ?? listOf(shape)(Object.values(value as object), place);
+    return problem ?? itemsOf(shape)(Object.values(value as object), place);
   };
 }

@@ -15,8 +15,7 @@ import type { Fingerprint } from '../../domain/service.ts';
 import {
   address,
   anything,
-  flag,
-  listOf,
+  itemsOf,
   mapOf,
   nullable,
   number,
@@ -27,6 +26,7 @@ import {
   type ShapeOf,
   text,
   time,
+  truth,
   unset,
 } from './response-shape.ts';
 
@@ -35,7 +35,7 @@ import {
 const protocol = oneOf(['tcp', 'udp']);
 const counts = unset(mapOf(number));
 const producer = objectOf<{ name: string; version: string }>({ name: text, version: text });
-const produced = { timestamp: time, producer: unset(producer), producers: optional(listOf(producer)) };
+const produced = { timestamp: time, producer: unset(producer), producers: optional(itemsOf(producer)) };
 const system = objectOf<OperatingSystem>({
   family: text,
   distribution: unset(text),
@@ -47,18 +47,18 @@ const host = objectOf<HostRow>({
   ...produced,
   host: address,
   state: text,
-  hostnames: optional(listOf(text)),
+  hostnames: optional(itemsOf(text)),
   latency_ms: unset(number),
   mac: unset(text),
   vendor: unset(text),
   method: unset(text),
   os: unset(system),
-  os_evidence: optional(listOf(objectOf({}))),
+  os_evidence: optional(itemsOf(objectOf({}))),
   device_type: unset(text),
-  device_evidence: optional(listOf(objectOf({}))),
-  identity: optional(listOf(objectOf<{ kind: string; value: string }>({ kind: text, value: text }))),
+  device_evidence: optional(itemsOf(objectOf({}))),
+  identity: optional(itemsOf(objectOf<{ kind: string; value: string }>({ kind: text, value: text }))),
   applications: optional(
-    listOf(
+    itemsOf(
       objectOf<{ name: string; version: string; role: string }>({
         name: text,
         version: unset(text),
@@ -66,10 +66,10 @@ const host = objectOf<HostRow>({
       }),
     ),
   ),
-  functions: optional(listOf(text)),
+  functions: optional(itemsOf(text)),
   port_counts: counts,
   udp_port_counts: counts,
-  all_ports_open: unset(flag),
+  all_ports_open: unset(truth),
 });
 
 const port = objectOf<PortRow>({
@@ -91,11 +91,11 @@ const port = objectOf<PortRow>({
   ),
   banner: unset(text),
   banner_b64: unset(text),
-  truncated: unset(flag),
-  partial: unset(flag),
+  truncated: unset(truth),
+  partial: unset(truth),
   tls: unset(objectOf({})),
   fingerprints: optional(
-    listOf(
+    itemsOf(
       objectOf<Fingerprint>({
         match: text,
         product: unset(text),
@@ -124,7 +124,7 @@ const vulnerability = objectOf<VulnerabilityRow>({
     title: text,
     severity: oneOf(severities),
     cvss: unset(objectOf<NonNullable<Finding['cvss']>>({ score: number, vector: unset(text) })),
-    kev: unset(flag),
+    kev: unset(truth),
     epss: unset(objectOf<NonNullable<Finding['epss']>>({ score: number })),
     cpe: unset(text),
     affected: unset(text),
@@ -134,7 +134,7 @@ const vulnerability = objectOf<VulnerabilityRow>({
     class: unset(text),
     evidence: unset(text),
     remediation: unset(text),
-    references: optional(listOf(text)),
+    references: optional(itemsOf(text)),
     plugin: unset(text),
   }),
 });
@@ -160,7 +160,7 @@ const rows: Record<ResultRow['type'], Shape> = {
   summary: objectOf<SummaryRow>({
     timestamp: time,
     status: text,
-    partial: flag,
+    partial: truth,
     live_hosts: number,
     open_ports: number,
     vulnerabilities: number,

@@ -20,8 +20,7 @@ import {
 import type { AuditRecord } from '../../workspace/audit/audit-reader.ts';
 import {
   anything,
-  flag,
-  listOf,
+  itemsOf,
   mapOf,
   nullable,
   number,
@@ -31,6 +30,7 @@ import {
   type ShapeOf,
   text,
   time,
+  truth,
   unset,
 } from './response-shape.ts';
 import { rowShape } from './row-shapes.ts';
@@ -51,9 +51,9 @@ export const progressShape = objectOf<ScanProgress>({
   phase: text,
   hosts_done: number,
   hosts_total: number,
-  paused: flag,
+  paused: truth,
   paused_by: unset(text),
-  interrupted: unset(flag),
+  interrupted: unset(truth),
   rate: unset(number),
   rate_limit: unset(number),
   eta_seconds: unset(number),
@@ -80,7 +80,7 @@ export const stageShape = objectOf<StageRecord>({
   completed_at: unset(time),
   items_in: unset(number),
   items_out: unset(number),
-  depends_on: optional(listOf(text)),
+  depends_on: optional(itemsOf(text)),
   items_in_per_second: unset(number),
   items_out_per_second: unset(number),
   done: unset(number),
@@ -93,14 +93,14 @@ export const stageShape = objectOf<StageRecord>({
 const scanFields = {
   scan_id: text,
   status: oneOf(scanStatuses),
-  targets: listOf(text),
+  targets: itemsOf(text),
   created_at: time,
   started_at: nullable(time),
   completed_at: nullable(time),
   profile: text,
-  vuln: unset(flag),
+  vuln: unset(truth),
   name: nullable(text),
-  tags: listOf(text),
+  tags: itemsOf(text),
   results: countsShape,
   progress: progressShape,
   severity_counts: unset(mapOf(number)),
@@ -109,8 +109,8 @@ const scanFields = {
 export const scanShape: ShapeOf<Scan> = objectOf<Scan>({
   ...scanFields,
   error: nullable(message),
-  warnings: listOf(warningShape),
-  stages: listOf(stageShape),
+  warnings: itemsOf(warningShape),
+  stages: itemsOf(stageShape),
 });
 
 const listedScanShape = objectOf<ListedScan>({
@@ -128,7 +128,7 @@ const page = {
 
 export const scanListShape: ShapeOf<ScanList> = objectOf<ScanList>({
   ...page,
-  scans: listOf(listedScanShape),
+  scans: itemsOf(listedScanShape),
 });
 
 export const acceptedShape = objectOf<{ scan_id: string; status: string; created_at: string }>({
@@ -140,7 +140,7 @@ export const acceptedShape = objectOf<{ scan_id: string; status: string; created
 export const jobShape: ShapeOf<Job> = objectOf<Job>({
   job_id: text,
   params: objectOf<Job['params']>({
-    targets: optional(listOf(text)),
+    targets: optional(itemsOf(text)),
     targets_total: unset(number),
     profile: unset(text),
   }),
@@ -155,8 +155,8 @@ export const jobShape: ShapeOf<Job> = objectOf<Job>({
   run_count: number,
   last_run_at: nullable(time),
   next_run_at: nullable(time),
-  next_runs: listOf(time),
-  runs: listOf(
+  next_runs: itemsOf(time),
+  runs: itemsOf(
     objectOf<JobRun>({
       scan_id: nullable(text),
       status: text,
@@ -166,21 +166,21 @@ export const jobShape: ShapeOf<Job> = objectOf<Job>({
   ),
   created_at: time,
   error: nullable(message),
-  warnings: optional(listOf(warningShape)),
+  warnings: optional(itemsOf(warningShape)),
 });
 
 export const jobListShape: ShapeOf<JobList> = objectOf<JobList>({
   ...page,
-  total_is_minimum: unset(flag),
-  jobs: listOf(jobShape),
+  total_is_minimum: unset(truth),
+  jobs: itemsOf(jobShape),
 });
 
 export const seriesShape = objectOf<Pick<Dashboard, 'series'>>({
-  series: listOf(
+  series: itemsOf(
     objectOf<Dashboard['series'][number]>({
       scan: objectOf<ListedScan>({ scan_id: text }),
       changes: unset(objectOf<{ new: number }>({ new: unset(number) })),
-      pending: unset(flag),
+      pending: unset(truth),
     }),
   ),
 });
@@ -191,7 +191,7 @@ export interface AuditPage {
 }
 
 export const auditPageShape = objectOf<AuditPage>({
-  audit: listOf(
+  audit: itemsOf(
     objectOf<AuditRecord>({
       timestamp: time,
       event: text,
@@ -207,12 +207,12 @@ export const auditPageShape = objectOf<AuditPage>({
 });
 
 export const garbageShape: ShapeOf<GarbageReport> = objectOf<GarbageReport>({
-  dry_run: flag,
+  dry_run: truth,
   deleted_count: number,
-  deleted_scans: listOf(text),
+  deleted_scans: itemsOf(text),
   freed_bytes: number,
   kept_count: number,
-  errors: listOf(objectOf<{ scan_id: string; message: string }>({ scan_id: text, message: text })),
+  errors: itemsOf(objectOf<{ scan_id: string; message: string }>({ scan_id: text, message: text })),
   policy: objectOf<GarbageReport['policy']>({
     older_than: nullable(text),
     keep_last: nullable(number),
@@ -230,10 +230,10 @@ export interface MatchPage {
 }
 
 export const matchPageShape = objectOf<MatchPage>({
-  records: listOf(rowShape),
+  records: itemsOf(rowShape),
   next_cursor: nullable(text),
   matches: recordCounts,
-  warnings: listOf(warningShape),
+  warnings: itemsOf(warningShape),
 });
 
 /** `data` of `GET /api/v1/workspace/info` */
@@ -253,8 +253,8 @@ export const workspaceInfoShape = objectOf<WorkspaceInfo>({
   newest_scan: nullable(time),
 });
 
-const probes = listOf(
-  objectOf<PlannedProbes>({ kind: text, ports: listOf(number), times: number, timeout: text }),
+const probes = itemsOf(
+  objectOf<PlannedProbes>({ kind: text, ports: itemsOf(number), times: number, timeout: text }),
 );
 
 export const silenceShape = objectOf<Partial<ScanSilence>>({
@@ -265,8 +265,8 @@ export const silenceShape = objectOf<Partial<ScanSilence>>({
 export const previewShape: ShapeOf<ScanPreview> = objectOf<ScanPreview>({
   graph: text,
   profile: text,
-  vuln: flag,
-  targets: listOf(text),
+  vuln: truth,
+  targets: itemsOf(text),
   addresses: number,
   hostnames: number,
   excluded: number,
@@ -279,15 +279,15 @@ export const previewShape: ShapeOf<ScanPreview> = objectOf<ScanPreview>({
   duration_probable: unset(
     objectOf<ScanPreview['duration_probable']>({ seconds: number, basis: unset(text) }),
   ),
-  nodes: listOf(
+  nodes: itemsOf(
     objectOf<PreviewNode>({
       instance_id: text,
       module_type: text,
-      depends_on: listOf(text),
+      depends_on: itemsOf(text),
       skipped: nullable(text),
     }),
   ),
-  warnings: listOf(warningShape),
+  warnings: itemsOf(warningShape),
 });
 
 const place = { host: text, port: unset(number), protocol: unset(text) };
@@ -297,8 +297,8 @@ const portState = {
   product: unset(text),
   version: unset(text),
 };
-const ports = listOf(objectOf<Record<string, unknown>>({ ...place, ...portState }));
-const findings = listOf(
+const ports = itemsOf(objectOf<Record<string, unknown>>({ ...place, ...portState }));
+const findings = itemsOf(
   objectOf<Record<string, unknown>>({
     ...place,
     vulnerability: objectOf<{ id: string; severity: string; title: string }>({
@@ -310,24 +310,24 @@ const findings = listOf(
 );
 
 /** The part of a comparison that is read. */
-export interface ComparisonAnswer extends Record<string, unknown> {
+export interface ComparisonResponse extends Record<string, unknown> {
   scan_id: string;
   against: string;
   vulnerabilities: { unchanged_count: number };
 }
 
-export const comparisonShape = objectOf<ComparisonAnswer>({
+export const comparisonShape = objectOf<ComparisonResponse>({
   scan_id: text,
   against: text,
   hosts: objectOf<Record<string, unknown>>({
-    added: listOf(text),
-    removed: listOf(text),
+    added: itemsOf(text),
+    removed: itemsOf(text),
     moved: optional(
-      listOf(
+      itemsOf(
         objectOf<Record<string, unknown>>({
           before: text,
           after: text,
-          by: listOf(objectOf<{ kind: string }>({ kind: text })),
+          by: itemsOf(objectOf<{ kind: string }>({ kind: text })),
         }),
       ),
     ),
@@ -335,7 +335,7 @@ export const comparisonShape = objectOf<ComparisonAnswer>({
   ports: objectOf<Record<string, unknown>>({
     added: ports,
     removed: ports,
-    changed: listOf(
+    changed: itemsOf(
       objectOf<Record<string, unknown>>({
         ...place,
         before: objectOf<Record<string, unknown>>(portState),
@@ -348,13 +348,13 @@ export const comparisonShape = objectOf<ComparisonAnswer>({
     resolved: findings,
     unchanged_count: number,
   }),
-  not_comparable: optional(listOf(objectOf<NotComparable>({ ...place, reason: text, missing_in: text }))),
+  not_comparable: optional(itemsOf(objectOf<NotComparable>({ ...place, reason: text, missing_in: text }))),
 });
 
-export const featuresShape = objectOf<{ features: string[] }>({ features: listOf(text) });
+export const featuresShape = objectOf<{ features: string[] }>({ features: itemsOf(text) });
 
 export const graphNamesShape = objectOf<{ dags: { name: string }[] }>({
-  dags: listOf(objectOf<{ name: string }>({ name: text })),
+  dags: itemsOf(objectOf<{ name: string }>({ name: text })),
 });
 
 const healthCheck = objectOf<{ name: string; status: string; message: string }>({
@@ -384,12 +384,12 @@ export const healthShape = objectOf<ShownHealth>({
   workspace: objectOf<ShownHealth['workspace']>({ scans: number, size_mb: number, free_space_mb: number }),
   windows: unset(
     objectOf<NonNullable<ShownHealth['windows']>>({
-      open: flag,
+      open: truth,
       reason: unset(text),
       until: unset(time),
     }),
   ),
-  checks: optional(listOf(healthCheck)),
+  checks: optional(itemsOf(healthCheck)),
 });
 
 /** For responses that are not read. */

@@ -1,6 +1,6 @@
 import type { ListedAlert } from '../../actions/alerts/list-alerts.ts';
 import type { ShownValues } from '../../alerts/alert-values.ts';
-import { listOf, mapOf, nullable, number, objectOf, text, time } from '../session/response-shape.ts';
+import { itemsOf, mapOf, nullable, number, objectOf, text, time } from '../session/response-shape.ts';
 import { requireServer } from '../session/server-choice.ts';
 import type { ServerFlags } from '../session/server-flags.ts';
 import { printTable } from '../terminal/draw/print-table.ts';
@@ -20,7 +20,7 @@ export interface AlertList {
 }
 
 export const alertListShape = objectOf<AlertList>({
-  alerts: listOf(
+  alerts: itemsOf(
     objectOf<ListedAlert>({
       name: text,
       state: text,

@@ -18,7 +18,6 @@ import {
   type VulnerabilityRow,
 } from '../../domain/result.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
-import { createPrivateFile } from '../atomic-file.ts';
 import type { RowPlace } from '../record/scan-record.ts';
 import { IdTable } from './id-table.ts';
 import {
@@ -414,7 +413,6 @@ const portTexts = [
 const portLists = ['tls', 'certificate'] as const;
 
 function opened(file: string): DatabaseSync {
-  createPrivateFile(file);
   const database = new DatabaseSync(file);
   database.exec(`PRAGMA synchronous = OFF; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = FILE`);
   return database;
