@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
 import { afterEach, expect, it, vi } from 'vitest';
-import { postgresObstacle, storeDatabase } from '../../test/postgres.ts';
+import { freePort, postgresObstacle, storeDatabase } from '../../test/postgres.ts';
 import { Dispatcher } from './dispatcher.ts';
 
 /** Longest timer of Node.js, milliseconds: it fires longer ones at once. */
@@ -24,6 +24,11 @@ it.skipIf(postgresObstacle() !== null)('a closed dispatcher reports no failures'
   vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 120_000);
   boss.emit('error', new Error('terminating connection due to administrator command'));
   expect(failures).toHaveLength(1);
+});
+
+it('a dispatcher that cannot reach the database says so: a worker that starts waits for it', async () => {
+  const url = `postgres://portolan@127.0.0.1:${await freePort()}/missing`;
+  await expect(Dispatcher.start(url, () => undefined)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
 it.skipIf(postgresObstacle() !== null)(

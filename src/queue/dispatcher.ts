@@ -7,6 +7,7 @@ import {
   systemClock,
 } from 'pg-boss';
 import type { Store } from '../store/open.ts';
+import { translateError } from '../store/postgres/postgres-dialect.ts';
 import type { ClaimedJob, JobFetch, JobStatement } from '../store/shard-jobs.ts';
 
 /** Schema of the pg-boss tables. */
@@ -89,6 +90,7 @@ export class Dispatcher {
    * @param url of the database
    * @param onError called for background failures
    * @param supervises whether it takes jobs from dead workers and does what else maintains the queues
+   * @throws PortolanError `unavailable` while the database cannot be reached
    */
   static async start(
     url: string,
@@ -112,7 +114,12 @@ export class Dispatcher {
       onError(error);
     };
     boss.on('error', report);
-    await boss.start();
+    try {
+      await boss.start();
+    } catch (error) {
+      await boss.stop({ graceful: false, close: true }).catch(() => undefined);
+      throw translateError(error);
+    }
     if (supervises)
       dispatcher.#timer = setInterval(() => void dispatcher.#supervise().catch(report), superviseMs);
     return dispatcher;

@@ -198,7 +198,8 @@ async function translated<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function translateError(error: unknown): unknown {
+/** PortolanError `unavailable` or `insufficient_storage` for a failure of the database; others as they are. */
+export function translateError(error: unknown): unknown {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   if (code === '53100')
     return new PortolanError('insufficient_storage', 'The disk of the database is full.', {}, error);
