@@ -44,8 +44,10 @@ export interface StandInInput extends Pick<WorkerPoolInput, FromWorker> {
 export interface StandIn {
   /** Number of scans that it runs. */
   readonly claimed: number;
-  /** Whether it or the server that is away has unfinished scans that it can complete. */
+  /** Whether it has unfinished scans: nobody else completes them while it is there. */
   hasScans(): Promise<boolean>;
+  /** Whether the server that is away has some that it can complete. */
+  findsScans(): Promise<boolean>;
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -113,9 +115,8 @@ export async function startStandIn(
       get claimed() {
         return pool.claimed;
       },
-      hasScans: async () =>
-        (await store.scanQueue.unfinishedOf([id], 1)).length > 0 ||
-        (await store.scanTakeovers.isLeft(away.serverId, { resumesUndivided: resumesUndivided() })),
+      hasScans: async () => (await store.scanQueue.unfinishedOf([id], 1)).length > 0,
+      findsScans: () => store.scanTakeovers.isLeft(away.serverId, { resumesUndivided: resumesUndivided() }),
       close: (timeoutMs) => parts.close(new ShutdownDeadline(timeoutMs)),
     };
   } catch (error) {

@@ -1,12 +1,15 @@
 import type { Store } from '../../store/open.ts';
 import { logReason } from '../../worker/log-reason.ts';
 import type { ShardWorker } from '../../worker/shard-worker.ts';
-import { PeriodicTasks } from '../background/periodic-tasks.ts';
+import { PeriodicTasks, type PollIntervals } from '../background/periodic-tasks.ts';
 import { ownPools, presentMs, standInUrl } from './presence.ts';
-import type { AwayServer, StandIn, StandInInput } from './stand-in.ts';
+import type { AwayServer, StandIn, StandInInput, startStandIn } from './stand-in.ts';
 
-/** Interval at which a worker checks whether there is a server, milliseconds. */
-const pollMs = 5000;
+/** Intervals at which a worker checks whether there is a server. */
+const usualPace: PollIntervals = { firstMs: 5000, betweenMs: 5000 };
+/** Most workers never need it. */
+const loadAndStart: typeof startStandIn = async (...args) =>
+  (await import('./stand-in.ts')).startStandIn(...args);
 
 export interface StandInsInput extends StandInInput {
   /** Of the worker. */
@@ -22,12 +25,15 @@ export interface StandInsInput extends StandInInput {
  */
 export class StandIns {
   readonly #input: StandInsInput;
-  readonly #polls = new PeriodicTasks(() => this.#pollOrWarn(), { firstMs: pollMs, betweenMs: pollMs });
+  readonly #start: typeof startStandIn;
+  readonly #polls: PeriodicTasks;
   #current: StandIn | null = null;
   #isFailing = false;
 
-  constructor(input: StandInsInput) {
+  constructor(input: StandInsInput, start = loadAndStart, pace = usualPace) {
     this.#input = input;
+    this.#start = start;
+    this.#polls = new PeriodicTasks(() => this.#pollOrWarn(), pace);
   }
 
   start(): void {
@@ -60,16 +66,16 @@ export class StandIns {
       // Another worker is enough.
       const away = present.length > 0 ? null : await this.#findAway();
       if (away === null) return;
-      // Most workers never need it.
-      const { startStandIn } = await import('./stand-in.ts');
-      this.#current = await startStandIn(this.#input, away, this.#servesOwnPools);
+      this.#current = await this.#start(this.#input, away, this.#servesOwnPools);
       log.warn(
         { server_id: away.serverId },
         'no server is there: this worker completes the scans of one that is away',
       );
-    } else if (this.#current.claimed === 0 && (isServed || !(await this.#current.hasScans()))) {
-      await this.#current.close(config.server.shutdown_timeout);
+    } else if (await isIdle(this.#current, isServed)) {
+      const current = this.#current;
+      // Whatever becomes of it: the next one is another one.
       this.#current = null;
+      await current.close(config.server.shutdown_timeout);
       log.info({}, 'this worker completes no more scans of servers');
     }
   }
@@ -87,4 +93,10 @@ export class StandIns {
   }
 
   readonly #servesOwnPools = () => ownPools.every((name) => this.#input.worker.serves(name));
+}
+
+/** Scans that it has taken over and that still wait count, too: a server takes them from it only a while after it is gone. */
+async function isIdle(standIn: StandIn, isServed: boolean): Promise<boolean> {
+  if (standIn.claimed > 0 || (await standIn.hasScans())) return false;
+  return isServed || !(await standIn.findsScans());
 }
