@@ -57,6 +57,14 @@ describe('owners that are gone', () => {
     expect(await gone()).toEqual([]);
   });
 
+  it('are not those that are back, although the database was away when this server looked for them', async () => {
+    await otherSigns();
+    await sign(40_000);
+    expect(await gone()).toEqual(['other']);
+    await otherSigns();
+    expect(await gone()).toEqual([]);
+  });
+
   it('leave their notifications to another server', async () => {
     const { executor } = store;
     const notice = { event: 'alert', payload: {}, channels: ['webhook://siem'], tenant: null };

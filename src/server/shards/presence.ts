@@ -176,8 +176,11 @@ export class Presence {
   async absentOwners(absentMs: number): Promise<string[]> {
     const mostMs = Math.max(absentMs, presentMs);
     if (!this.#isSteadyFor(mostMs)) return [];
-    const since = (await this.#now()) - mostMs;
-    return this.#away.flatMap(({ server_id, last_seen }) => ((last_seen ?? 0) < since ? server_id : []));
+    const absent: string[] = [];
+    // One may be back since.
+    for (const { server_id } of this.#away)
+      if (!(await this.#isSeen(server_id, mostMs))) absent.push(server_id);
+    return absent;
   }
 
   /** Whether another server has been absent for a while, with the same reserve as `absentOwners`. */
