@@ -11,6 +11,7 @@ import { vulndbFolder } from '../scan-run/catalogs/vulndb-folder.ts';
 import type { TenantContext } from './access/tenants.ts';
 import { shortfallText } from './background/garbage.ts';
 import type { RouteContext } from './context.ts';
+import type { WaitingPool } from './shards/presence.ts';
 
 export interface HealthCheck {
   name: string;
@@ -200,11 +201,16 @@ function resultHealth({ results }: RouteContext): HealthCheck[] {
   return message === null ? [] : [{ name: 'result_store', status: 'degraded', message }];
 }
 
-/** Scans that wait for an absent worker or server. */
-function presenceHealth({ shards }: RouteContext): HealthCheck[] {
+/** Scans that wait for an absent worker or server, or for no reason. */
+function presenceHealth({ shards, config }: RouteContext): HealthCheck[] {
   if (!shards) return [];
-  const { unservedPools, awayOwners } = shards.presence;
-  const pools = unservedPools.map(({ pool, scans }) => `${pool} (${scans})`).join(', ');
+  const { unservedPools, stuckPools, awayOwners } = shards.presence;
+  const textOf = (waiting: readonly WaitingPool[]) =>
+    waiting.map(({ pool, scans }) => `${pool} (${scans})`).join(', ');
+  const pools = textOf(unservedPools);
+  // They may wait for others of the pool to end.
+  const isLimited = (pool: string) => (config.workers.pools?.[pool]?.max ?? null) !== null;
+  const stuck = textOf(stuckPools.filter(({ pool }) => !isLimited(pool)));
   const owners = awayOwners.map(({ server_id, last_seen, scans }) => {
     const since = last_seen === null ? 'for a day' : `since ${new Date(last_seen).toISOString()}`;
     return `${server_id} (${scans}), not seen ${since}`;
@@ -212,6 +218,9 @@ function presenceHealth({ shards }: RouteContext): HealthCheck[] {
   const degraded = (name: string, message: string): HealthCheck => ({ name, status: 'degraded', message });
   return [
     ...(pools === '' ? [] : [degraded('pools', `scans waiting in pools without workers: ${pools}`)]),
+    ...(stuck === ''
+      ? []
+      : [degraded('waiting', `scans waiting although a worker of their pool is idle: ${stuck}`)]),
     ...(owners.length === 0
       ? []
       : [degraded('owners', `scans waiting for their server: ${owners.join('; ')}`)]),

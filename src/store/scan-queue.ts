@@ -269,6 +269,31 @@ export class ScanQueueTable extends ViewedTable {
     return rows.map(({ owner_server, pool, scans }) => ({ owner: owner_server, pool, scans: Number(scans) }));
   }
 
+  /**
+   * Number of scans by pool that have not begun, although neither a pause nor a blackout window stops them.
+   * @param submittedBefore ISO 8601
+   */
+  async unbegunByPool(
+    pools: readonly string[],
+    submittedBefore: string,
+  ): Promise<{ pool: string; scans: number }[]> {
+    if (pools.length === 0) return [];
+    const rows = await this.db
+      .selectFrom('scan_queue')
+      .innerJoin('scans', 'scans.scan_id', 'scan_queue.scan_id')
+      .select((e) => ['scan_queue.pool', e.fn.countAll().as('scans')])
+      .where('scan_queue.state', 'in', ['waiting', 'running'])
+      .where('scan_queue.pool', 'in', pools)
+      .where('scan_queue.cancel_requested', '=', 0)
+      .where('scan_queue.paused_since', 'is', null)
+      .where('scan_queue.blackout_since', 'is', null)
+      .where('scan_queue.created_at', '<', submittedBefore)
+      .where('scans.status', '=', 'pending')
+      .groupBy('scan_queue.pool')
+      .execute();
+    return rows.map(({ pool, scans }) => ({ pool, scans: Number(scans) }));
+  }
+
   /** Unfinished scans of the given servers, oldest first. */
   async unfinishedOf(owners: readonly string[], limit: number): Promise<{ scanId: string; owner: string }[]> {
     const rows = await this.db

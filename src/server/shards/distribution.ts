@@ -65,7 +65,8 @@ export async function openDistribution(input: DistributionInput): Promise<Distri
   const queue = new ScanQueue(store, { leaseMs, home });
   const wakeUps = new WakeUps(url);
   const line = new ShardQueue(store, dispatcher, { leaseMs, maxAttempts: input.maxAttempts, wakeUps });
-  const presence = new Presence(store, () => line.now(), { id: home, poolTags, settings }, log);
+  const own = { id: home, poolTags, settings, leaseMs };
+  const presence = new Presence(store, () => line.now(), own, log);
   const elsewhere = new RemoteScans(store, line, home, presence);
   const freeBytes = () => input.freeBytes().catch(() => null);
   let signs: PeriodicTasks | null = null;

@@ -22,7 +22,7 @@ describe('owners that are gone', () => {
     presence = new Presence(
       store,
       async () => time,
-      { id: 'own', poolTags: {}, settings: () => '{}' },
+      { id: 'own', poolTags: {}, settings: () => '{}', leaseMs: 30_000 },
       log,
       () => time,
     );
@@ -98,5 +98,86 @@ describe('owners that are gone', () => {
     expect(await gone()).toEqual([]);
     await sign(10_000);
     expect(await gone()).toEqual(['other']);
+  });
+});
+
+describe('scans that wait although a worker of their pool is idle', () => {
+  let dir: string;
+  let store: Store;
+  let presence: Presence;
+  let time = 0;
+  const scanId = numberedScanRequest(1).scan_id;
+  const worker = { active: 0, pools: ['far'] };
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'portolan-presence-'));
+    store = await openStore(join(dir, 'service.db'));
+    time = 1_000_000;
+    Object.assign(worker, { active: 0, pools: ['far'] });
+    const log = { info: () => undefined, warn: () => undefined };
+    const own = { id: 'own', poolTags: {}, settings: () => '{}', leaseMs: 30_000 };
+    presence = new Presence(
+      store,
+      async () => time,
+      own,
+      log,
+      () => time,
+    );
+    await store.scans.insert(numberedScanRequest(1));
+    await store.scanQueue.insert({ scanId, pool: 'far', owner: 'own' }, time);
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(dir, { recursive: true });
+  });
+
+  /** Heartbeats of this server and of the worker, one each five seconds. */
+  const pass = async (forMs: number) => {
+    for (const end = time + forMs; time < end; time += 5000) {
+      await store.hosts.saveWorker({
+        worker_id: 'w',
+        host: 'h',
+        tags: [],
+        version: '0.0.0',
+        capacity: 1,
+        started_at: '2026-01-01T00:00:00.000Z',
+        last_seen: time,
+        ...worker,
+      });
+      await presence.sign('u', '0.0.0', null);
+      await presence.lookForWorkers();
+      await presence.lookForScans();
+    }
+  };
+
+  it('are counted by pool once no lease of a dead worker can be the reason, until one begins', async () => {
+    await pass(200_000);
+    expect(presence.stuckPools).toEqual([]);
+    await pass(60_000);
+    expect(presence.stuckPools).toEqual([{ pool: 'far', scans: 1 }]);
+    await store.scans.update(scanId, { status: 'running' });
+    await pass(5000);
+    expect(presence.stuckPools).toEqual([]);
+  });
+
+  it('are not those whose worker has had work, nor those that a client has paused', async () => {
+    await pass(200_000);
+    worker.active = 1;
+    await pass(5000);
+    worker.active = 0;
+    await pass(100_000);
+    expect(presence.stuckPools).toEqual([]);
+    await store.scanPauses.pause(scanId, time);
+    await pass(200_000);
+    expect(presence.stuckPools).toEqual([]);
+  });
+
+  it('are unknown after a time without the database', async () => {
+    await pass(150_000);
+    time += 200_000;
+    await pass(60_000);
+    expect(presence.stuckPools).toEqual([]);
+    await pass(100_000);
+    expect(presence.stuckPools).toEqual([{ pool: 'far', scans: 1 }]);
   });
 });

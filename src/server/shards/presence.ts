@@ -16,6 +16,8 @@ const forgottenMs = 24 * 3_600_000;
 const abandonedMs = 60_000;
 /** A server stops its undivided scans this long before another one may take them over, milliseconds. */
 const keepMarginMs = 1000;
+/** Beside an idle worker, scans wait for the next poll, or for the lease of one that died; no longer than this without a fault, milliseconds. */
+const leastWaitMs = 120_000;
 /** Maximum number of scans of absent owners that show a warning. */
 const maxAwayScans = 10_000;
 
@@ -25,8 +27,8 @@ export const ownPools = ['default'] as const;
 /** Of a worker that completes scans: it gives heartbeats as a server does, but serves nobody. */
 export const standInUrl = '';
 
-/** A pool without workers in which scans wait. */
-export interface UnservedPool {
+/** A pool in which scans wait: without workers, or although one is idle. */
+export interface WaitingPool {
   pool: string;
   scans: number;
 }
@@ -44,7 +46,12 @@ export class Presence {
   /** Workers of all hosts, including those of servers. */
   readonly workers = { active: 0, total: 0 };
   #servedPools: ReadonlySet<string> = new Set(ownPools);
-  #unserved: readonly UnservedPool[] = [];
+  #unserved: readonly WaitingPool[] = [];
+  /** Pools with a worker that runs nothing. */
+  #idlePools: readonly string[] = [];
+  /** Since when each look has found scans that wait beside an idle worker of their pool, by the monotonic clock. */
+  #waitingSince: ReadonlyMap<string, number> = new Map();
+  #stuck: readonly WaitingPool[] = [];
   #away: readonly AwayOwner[] = [];
   /** Last heartbeat of the owner by scan, epoch milliseconds. */
   #awayScans: ReadonlyMap<string, number | null> = new Map();
@@ -63,18 +70,19 @@ export class Presence {
   readonly #own: string;
   readonly #poolTags: PoolTags;
   readonly #settings: () => string;
+  readonly #waitMs: number;
   readonly #log: Pick<ServerLog, 'info' | 'warn'>;
 
   /**
    * @param store of all tenants
    * @param now database clock
-   * @param own id of this server, the tags of its pools, and its settings of scans as JSON
+   * @param own id of this server, the tags of its pools, its settings of scans as JSON, and the lease of shards in milliseconds
    * @param clock monotonic milliseconds
    */
   constructor(
     store: Store,
     now: () => Promise<number>,
-    own: { id: string; poolTags: PoolTags; settings: () => string },
+    own: { id: string; poolTags: PoolTags; settings: () => string; leaseMs: number },
     log: Pick<ServerLog, 'info' | 'warn'>,
     clock: () => number = () => performance.now(),
   ) {
@@ -84,6 +92,7 @@ export class Presence {
     this.#own = own.id;
     this.#poolTags = own.poolTags;
     this.#settings = own.settings;
+    this.#waitMs = Math.max(leastWaitMs, 2 * own.leaseMs);
     this.#log = log;
   }
 
@@ -91,8 +100,13 @@ export class Presence {
     return this.#servedPools;
   }
 
-  get unservedPools(): readonly UnservedPool[] {
+  get unservedPools(): readonly WaitingPool[] {
     return this.#unserved;
+  }
+
+  /** Pools in which scans have waited for minutes although a worker was idle all the time. */
+  get stuckPools(): readonly WaitingPool[] {
+    return this.#stuck;
   }
 
   get awayOwners(): readonly AwayOwner[] {
@@ -113,6 +127,8 @@ export class Presence {
     this.workers.total = Math.max(sum('capacity'), this.workers.active);
     const own = { pools: [...ownPools], tags: [] };
     const served = new Set([own, ...present].flatMap((worker) => servedPools(worker, required)));
+    const idle = present.filter(({ active }) => active === 0);
+    this.#idlePools = [...new Set(idle.flatMap((worker) => servedPools(worker, required)))];
     const more = [...served].some((pool) => !this.#servedPools.has(pool));
     this.#servedPools = served;
     this.#known = true;
@@ -128,6 +144,22 @@ export class Presence {
     this.#setUnserved(totals(unfinished, ({ pool }) => pool));
     const owners = totals(unfinished, ({ owner }) => owner).filter(([id]) => !present.has(id));
     await this.#setAway(owners);
+    await this.#setStuck(now);
+  }
+
+  /** @param now of the database, epoch milliseconds */
+  async #setStuck(now: number): Promise<void> {
+    const before = new Date(now - this.#waitMs).toISOString();
+    const waiting = await this.#store.scanQueue.unbegunByPool(this.#idlePools, before);
+    const at = this.#clock();
+    const known = this.#waitingSince;
+    this.#waitingSince = new Map(waiting.map(({ pool }) => [pool, known.get(pool) ?? at]));
+    const isLong = (pool: string) => at - (this.#waitingSince.get(pool) ?? at) >= this.#waitMs;
+    const stuck = this.#isSteadyFor(this.#waitMs) ? waiting.filter(({ pool }) => isLong(pool)) : [];
+    for (const { pool, scans } of stuck)
+      if (!this.#stuck.some((one) => one.pool === pool))
+        this.#log.warn({ pool, scans }, 'scans wait although a worker of their pool is idle');
+    this.#stuck = stuck;
   }
 
   #setUnserved(pools: readonly [string, number][]): void {

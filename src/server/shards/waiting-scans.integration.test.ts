@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { postgresObstacle, storeDatabase } from '../../../test/postgres.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
 import { initialProgress } from '../../domain/scan-progress.ts';
@@ -95,6 +95,18 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await presence().lookForScans();
     expect(codes(await detail(scanId))).toEqual([]);
     expect(await checks()).not.toContain('pools');
+  });
+
+  it('beside an idle worker fail the health check, unless their pool has a limit', async () => {
+    vi.spyOn(presence(), 'stuckPools', 'get').mockReturnValue([{ pool: 'lab', scans: 18 }]);
+    const { checks: found } = (await service.app.inject('/api/v1/health')).json();
+    expect(found).toContainEqual({
+      name: 'waiting',
+      status: 'degraded',
+      message: 'scans waiting although a worker of their pool is idle: lab (18)',
+    });
+    service.context.config.workers.pools = { lab: { max: 1, tags: [] } };
+    expect(await checks()).not.toContain('waiting');
   });
 
   it('leave places to those of another pool, however many they are', async () => {
