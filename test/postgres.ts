@@ -57,8 +57,8 @@ export interface TestPostgres {
   port: number;
   /** Makes an empty database. @returns its URL */
   database(name?: string): Promise<string>;
-  /** Ends the server as an operator does (fast shutdown), or with SIGQUIT at once, as a crash does. */
-  stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+  /** Ends the server as an operator does (fast shutdown), with SIGQUIT at once, as a crash does, or only its first process. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts it again with the same data, on the same port, unless it runs. */
   start(): Promise<void>;
   /** A copy that follows it; from now on every commit waits until the copy has it, too. */
@@ -157,7 +157,7 @@ export async function startPostgres(
       throw new Error('PostgreSQL did not start');
     }
   };
-  const stop = async (signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') => {
+  const stop = async (signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL' = 'SIGINT') => {
     const child = server;
     server = null;
     await ended(child, signal);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TargetField } from '../faults/target-field.ts';
 import { type Pick, random } from '../fuzz/mutate.ts';
@@ -27,7 +28,7 @@ const env = {
   SERVICE_SERVER__API__RATE_LIMIT: '0',
 };
 
-describe.skipIf(postgresObstacle() !== null)('two servers and three workers', () => {
+describe.skipIf(postgresObstacle() !== null)('two servers and workers of two pools', () => {
   let postgres: TestPostgres;
   let field: TargetField;
 
@@ -51,6 +52,9 @@ describe.skipIf(postgresObstacle() !== null)('two servers and three workers', ()
       // Each through the other server, for the same hosts: their packets are told apart by nothing but their number.
       for (const server of site.servers)
         scanIds.push(await sweep(server, field, hosts.slice(0, 2), rate, { pool }));
+      // A server has no worker of this pool itself.
+      for (const server of site.servers)
+        scanIds.push(await sweep(server, field, hosts.slice(0, 2), rate, { pool: 'far' }));
       const schedule = new Schedule(site, random(seed));
       for (let count = 0; count < faultsOfSchedule && !(await site.haveEnded(scanIds)); count++) {
         await sleep(schedule.between(300, 2500));
@@ -90,14 +94,14 @@ describe.skipIf(postgresObstacle() !== null)('two servers and three workers', ()
 /** Servers and workers on one database. */
 class Site {
   readonly servers: ServerProcess[];
-  readonly workers: WorkerProcess[] = [];
+  readonly workers: (WorkerProcess & { pool: string })[] = [];
   readonly postgres: TestPostgres;
   readonly url: string;
 
   static async open(postgres: TestPostgres, url: string, shardSize: number): Promise<Site> {
     const site = new Site(postgres, url, shardSize);
     await Promise.all(site.servers.map((server) => server.start()));
-    for (let count = 0; count < 3; count++) await site.addWorker();
+    for (const pool of ['lab', 'lab', 'lab', 'far']) await site.addWorker(pool);
     return site;
   }
 
@@ -109,17 +113,34 @@ class Site {
     this.servers = [new ServerProcess(args), new ServerProcess(args)];
   }
 
-  async addWorker(): Promise<void> {
-    const worker = new WorkerProcess(['--pool', 'lab', '--queue', this.url], env);
+  async addWorker(pool: string): Promise<void> {
+    const worker = Object.assign(new WorkerProcess(['--pool', pool, '--queue', this.url], env), { pool });
     this.workers.push(worker);
     await worker.start();
   }
 
+  /** Ends a worker, which may have ended before, and adds one of its pool. */
+  async replaceWorker(worker: WorkerProcess & { pool: string }, signal: NodeJS.Signals): Promise<void> {
+    await worker.stop(signal);
+    await this.addWorker(worker.pool);
+  }
+
+  /** The processes of a database that was killed end a moment later; until then it cannot start. */
+  async startDatabase(): Promise<void> {
+    await until('the database runs', () =>
+      this.postgres.start().then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+
   /** Everything runs again. */
   async restore(): Promise<void> {
-    await this.postgres.start();
+    await this.startDatabase();
     for (const server of this.servers) if (!server.isRunning) await server.start();
-    if (this.workers.every(({ ended }) => ended)) await this.addWorker();
+    for (const pool of ['lab', 'far'])
+      if (this.workers.every((worker) => worker.ended || worker.pool !== pool)) await this.addWorker(pool);
   }
 
   /** The first response of a server. */
@@ -164,7 +185,7 @@ class Site {
 
   async dispose(): Promise<void> {
     await Promise.all([...this.workers, ...this.servers].map((one) => one.dispose()));
-    await this.postgres.start();
+    await this.startDatabase();
   }
 }
 
@@ -197,14 +218,18 @@ class Schedule {
     await fault();
   }
 
+  /** Processes that serve connections of the database. */
+  async #backends(): Promise<number[]> {
+    const list = `select coalesce(string_agg(pid::text, ','), '') from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`;
+    return (await textFrom(this.#site.url, list)).split(',').filter(Boolean).map(Number);
+  }
+
   readonly #faults: Record<string, () => Promise<void>> = {
     'a worker killed': async () => {
-      await this.#oneOf(this.#site.workers).stop('SIGKILL');
-      await this.#site.addWorker();
+      await this.#site.replaceWorker(this.#oneOf(this.#site.workers), 'SIGKILL');
     },
     'a worker stopped': async () => {
-      await this.#oneOf(this.#site.workers).stop('SIGTERM');
-      await this.#site.addWorker();
+      await this.#site.replaceWorker(this.#oneOf(this.#site.workers), 'SIGTERM');
     },
     'a worker frozen': async () => {
       const worker = this.#oneOf(this.#site.workers.filter(({ ended }) => !ended));
@@ -237,6 +262,12 @@ class Schedule {
       await sleep(this.between(5000, 8000));
       await server.start();
     },
+    'both servers killed until a worker has their scans': async () => {
+      for (const server of this.#site.servers) await server.stop('SIGKILL');
+      await runStatements(this.#site.url, ['update portolan.servers set last_seen = last_seen - 60000']);
+      await sleep(this.between(4000, 24_000));
+      for (const server of this.#site.servers) await server.start();
+    },
     'a server stopped': async () => {
       const server = this.#oneOf(this.#site.servers);
       await server.stop('SIGTERM');
@@ -245,7 +276,29 @@ class Schedule {
     'the database ended at once': async () => {
       await this.#site.postgres.stop('SIGQUIT');
       await sleep(this.between(0, 3 * leaseMs));
-      await this.#site.postgres.start();
+      await this.#site.startDatabase();
+    },
+    'the database killed': async () => {
+      await this.#site.postgres.stop('SIGKILL');
+      await sleep(this.between(0, 3 * leaseMs));
+      await this.#site.startDatabase();
+    },
+    'a process of the database killed': async () => {
+      const pid = this.#oneOf(await this.#backends());
+      if (pid !== undefined) kill(pid);
+      // The database ends all others and starts again.
+      await until('the database responds', () =>
+        runStatements(this.#site.url, ['select 1']).then(
+          () => true,
+          () => false,
+        ),
+      );
+    },
+    'some connections of the database cut': async () => {
+      const [divisor, rest] = [this.between(2, 4), this.between(0, 2)];
+      await runStatements(this.#site.url, [
+        `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database() and pid % ${divisor} = ${rest}`,
+      ]);
     },
     'all connections of the database cut': async () => {
       await runStatements(this.#site.url, [
@@ -268,5 +321,16 @@ function kill(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // It has ended by itself.
+  }
+}
+
+async function textFrom(url: string, statement: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ text: string }>(`select (${statement}) as text`);
+    return rows[0]?.text ?? '';
+  } finally {
+    await client.end();
   }
 }
