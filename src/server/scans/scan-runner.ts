@@ -121,9 +121,11 @@ export class ScanRunner {
       ? store.scans.update(scan.scan_id, { status: 'pending' })
       : this.#storeBegin(run, startedAt));
     if (!known) {
-      // It just ended or was deleted, and that was already reported.
       slot.leaseLost = true;
-      await queue.complete(scan.scan_id, slot.attempt);
+      const { status } = (await store.scans.get(scan.scan_id)) ?? { status: 'failed' };
+      // It just ended or was deleted, and that was already reported; or the server that had it before has just begun it.
+      if (isFinal(status)) await queue.complete(scan.scan_id, slot.attempt);
+      else await queue.release(scan.scan_id, slot.attempt);
       return;
     }
     // Read after the scan has its slot: this sees an earlier pause, a later one finds the slot.

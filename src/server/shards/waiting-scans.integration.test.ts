@@ -109,6 +109,23 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     expect(await checks()).not.toContain('waiting');
   });
 
+  it('go on where another server has begun them just before this one takes them', async () => {
+    const { scans } = service.store;
+    const scanId = await service.submit('waits', { pool: 'lab' });
+    // No place for an undivided one.
+    shardsOf(service).localWorker = { takePlace: () => null };
+    const reading = vi.spyOn(scans, 'get');
+    const read = scans.forWorker.bind(scans);
+    vi.spyOn(scans, 'forWorker').mockImplementationOnce(async (id) => {
+      const found = await read(id);
+      await Promise.all(reading.mock.results.map(({ value }) => value));
+      await scans.update(id, { status: 'running', started_at: timestamp });
+      return found;
+    });
+    await see('lab');
+    await laidOut(scanId);
+  });
+
   it('leave places to those of another pool, however many they are', async () => {
     await see('slow');
     const first = await service.submit('waits', { pool: 'slow' });
