@@ -17,8 +17,8 @@ export const longestGreetingMs = 1500;
 const lateMs = 20;
 const lateShare = 0.02;
 
-/** Share of the time that makes the silence of a port uncertain of which nothing else is known. */
-const veryLateShare = 0.2;
+/** Share of the time that makes the silence of a port uncertain of which nothing else is known: its clock stands still then. */
+const veryLateShare = 0.5;
 
 /** Raw bytes of an HTTP body that are read at most, whatever the option says. */
 const maxBodyBytes = 1024 * 1024;
@@ -202,7 +202,7 @@ export class PortConnections {
     const unknown = !this.anyResponse;
     const { lostMs, lostShare, rateTooLow } = this.clock;
     const slow = slowHosts.has(this.endpoint.host);
-    if (overdue && (slow || (lostMs >= lateMs && lostShare >= lateShare))) return 'timeout';
+    if (overdue && !unknown && (slow || (lostMs >= lateMs && lostShare >= lateShare))) return 'timeout';
     if (unknown && (slow || lostShare >= veryLateShare)) return 'timeout';
     return (overdue || unknown) && rateTooLow ? 'rate' : null;
   }

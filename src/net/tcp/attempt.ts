@@ -85,7 +85,7 @@ export async function attempt(host: string, port: number, options: AttemptOption
 function attemptOnce(host: string, port: number, options: AttemptOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
-    const started = performance.now();
+    const started = loopClock.now();
     const opened = openSocket(options);
     if ('failure' in opened) return resolve(opened);
     const { socket } = opened;
@@ -107,7 +107,7 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     };
     let lastLook: NodeJS.Immediate | undefined;
     const onSilence = () =>
-      giveUp({ state: 'filtered', reason: 'no-response', latencyMs: performance.now() - started });
+      giveUp({ state: 'filtered', reason: 'no-response', latencyMs: loopClock.now() - started });
     // In a turn of the event loop, timers run before the sockets: read a response that arrived during a stall first.
     const timer = setTimeout(() => {
       lastLook = setImmediate(onSilence);
@@ -124,11 +124,11 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     socket.on('error', (error) => {
       const code = errorCode(error);
       if (localRefusal) settle({ failure: isShortage(code) ? code : notTried(localTrouble(code)) });
-      else settle({ failure: isShortage(code) ? code : observeFailure(code, performance.now() - started) });
+      else settle({ failure: isShortage(code) ? code : observeFailure(code, loopClock.now() - started) });
     });
     socket.once('connect', () => {
       if (settled) socket.resetAndDestroy();
-      else settle({ socket, latencyMs: performance.now() - started });
+      else settle({ socket, latencyMs: loopClock.now() - started });
     });
     socket.pause();
     socket.connect({ host, port });
