@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { closeServers, listen, loopbackGate, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
@@ -9,6 +9,7 @@ import type { NetworkGate } from '../../net/gate/gate.ts';
 import { PacketRateLimiter } from '../../net/gate/rate.ts';
 import { createGate } from '../../net/gate/scoped-gate.ts';
 import banner_grabber from './banner_grabber.ts';
+import { PortClock } from './port-clock.ts';
 import { probePort } from './port-session.ts';
 import { SlowHosts } from './slow-hosts.ts';
 
@@ -143,6 +144,21 @@ it('a silent port is short of time when the loop could not run', async () => {
     expect(await probeNow(port, new SlowHosts())).toMatchObject({ shortage: 'timeout', silent: true });
   } finally {
     clearInterval(stall);
+  }
+});
+
+it.each([
+  [0.4, null],
+  [0.6, 'timeout'],
+])('a silent port of whose time the loop lost a share of %d has the shortage %j', async (share, shortage) => {
+  const port = await listen(() => undefined);
+  const lostShare = vi.spyOn(PortClock.prototype, 'lostShare', 'get').mockReturnValue(share);
+  const lostMs = vi.spyOn(PortClock.prototype, 'lostMs', 'get').mockReturnValue(1000);
+  try {
+    expect(await probe(port, new SlowHosts())).toMatchObject({ shortage, silent: true });
+  } finally {
+    lostShare.mockRestore();
+    lostMs.mockRestore();
   }
 });
 
