@@ -166,6 +166,21 @@ export class Dispatcher {
     return job ? { line, id: job.id, retry: job.retryCount } : null;
   }
 
+  /**
+   * Of jobs of a queue those that are not there: a database that was restored, or lost its last transactions in a crash. The
+   * queue may be gone with them, and is created anew at its next use.
+   */
+  async gone(store: Store, line: string, ids: readonly string[]): Promise<Set<string>> {
+    const name = nameOf(line);
+    const { rows } = await store.execute(
+      `select wanted.id::text as id from unnest($2::uuid[]) as wanted(id)
+        where not exists (select 1 from ${schema}.job where job.name = $1 and job.id = wanted.id)`,
+      [name, ids],
+    );
+    if (rows.length > 0) this.#lines.delete(name);
+    return new Set((rows as { id: string }[]).map(({ id }) => id));
+  }
+
   async send(store: Store, line: string, jobs: readonly NewJob[], options: NewJobOptions): Promise<void> {
     const { text, values } = await this.sending(line, jobs, options);
     await store.execute(text, values);

@@ -244,6 +244,22 @@ describe.skipIf(postgresObstacle() !== null)('the queue of shards', () => {
     expect(await names(2)).toEqual(['a 0', 'a 1']);
   });
 
+  it('gives waiting shards whose jobs the database has lost new ones, with the queue if that is gone, too', async () => {
+    await layOut('a', 3);
+    const first = await held();
+    expect(await line.giveJobs('a')).toBe(0);
+    await store.execute(`delete from portolan_queue.job where state = 'created'`, []);
+    expect(await claim()).toBeNull();
+    expect(await line.giveJobs('a')).toBe(2);
+    expect(await names(2)).toEqual(['a 1', 'a 2']);
+    expect(await line.finish(first, '{}')).toBe(true);
+    await layOut('b', 2);
+    await store.execute('delete from portolan_queue.job', []);
+    await store.execute('delete from portolan_queue.queue where name = $1', [`shard-jobs.${pool}`]);
+    expect(await line.giveJobs('b')).toBe(2);
+    expect(await names(2)).toEqual(['b 0', 'b 1']);
+  });
+
   it('drops the jobs of a canceled scan, whoever claims one meanwhile', async () => {
     await layOut('a', 3);
     const shard = await held();

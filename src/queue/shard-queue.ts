@@ -4,7 +4,7 @@ import { type LeasedShard, mostShards, type ShardCommand, type ShardPlan } from 
 import { anyInterface, countAddresses, parseTargets } from '../domain/targets/target.ts';
 import type { Store } from '../store/open.ts';
 import type { ClaimedJob, ShardClaim } from '../store/shard-jobs.ts';
-import type { HeldShard, ShardCommands, ShardHeartbeat } from '../store/shards.ts';
+import type { HeldShard, ShardCommands, ShardHeartbeat, WaitingShard } from '../store/shards.ts';
 import { databaseTime } from './database-clock.ts';
 import {
   type Dispatcher,
@@ -194,22 +194,50 @@ export class ShardQueue {
     for (const { scan_id: scanId } of dead) this.#wakeUps?.notify('shards', scanId);
   }
 
-  /** Gives each waiting shard of a scan that has no job one: an earlier version has divided it. */
-  async giveJobs(scanId: string): Promise<void> {
-    const shards = await this.#store.shards.waitingWithoutJob(scanId);
-    if (shards.length === 0) return;
+  /**
+   * Gives each waiting shard of a scan that has no job one: an earlier version has divided it, or the database has lost the job.
+   * @returns their number
+   */
+  async giveJobs(scanId: string): Promise<number> {
+    const waiting = await this.#store.shards.waiting(scanId);
+    const gone = await this.#goneJobs(waiting);
+    const shards = waiting.filter(({ job }) => job === null || gone.has(job.id));
+    if (shards.length === 0) return 0;
     for (const pool of new Set(shards.map((shard) => shard.pool))) await this.#open(lineOf(pool));
     await this.#change(scanId, async (store) => {
-      for (const shard of shards) await this.#giveJob(store, shard);
+      for (const shard of shards) {
+        const job = { line: lineOf(shard.pool), id: randomUUID(), retry: 0 };
+        if (await store.shards.replaceJob(shard, job)) await this.#sendJob(store, shard, job);
+      }
       return true;
     });
+    return shards.length;
+  }
+
+  async #goneJobs(shards: readonly WaitingShard[]): Promise<Set<string>> {
+    const jobs = shards.flatMap(({ job }) => job ?? []);
+    const ofLines = [...Map.groupBy(jobs, ({ line }) => line)];
+    const gone = await Promise.all(
+      ofLines.map(([line, each]) =>
+        this.#dispatcher.gone(
+          this.#store,
+          line,
+          each.map(({ id }) => id),
+        ),
+      ),
+    );
+    return new Set(gone.flatMap((ids) => [...ids]));
   }
 
   async #giveJob(store: Store, { scanId, shard, pool }: Pick<HeldShard, 'scanId' | 'shard' | 'pool'>) {
     const job = { line: lineOf(pool), id: randomUUID(), retry: 0 };
     await store.shards.setJob({ scanId, shard }, job);
-    const jobs = [newJob(job.id, { scanId, shard, priority: defaultPriority })];
-    await this.#dispatcher.send(store, job.line, jobs, this.#jobOptions);
+    await this.#sendJob(store, { scanId, shard }, job);
+  }
+
+  async #sendJob(store: Store, shard: Pick<HeldShard, 'scanId' | 'shard'>, { line, id }: ClaimedJob) {
+    const jobs = [newJob(id, { ...shard, priority: defaultPriority })];
+    await this.#dispatcher.send(store, line, jobs, this.#jobOptions);
   }
 
   /** Claims the next shard of one of the pools; null if there is none. */

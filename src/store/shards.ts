@@ -11,6 +11,14 @@ export interface HeldShard extends LeasedShard {
   job: ClaimedJob | null;
 }
 
+/** A shard that no worker has; null: an earlier version gave it no job. */
+export interface WaitingShard {
+  scanId: string;
+  shard: number;
+  pool: string;
+  job: { line: string; id: string } | null;
+}
+
 /** Shards of a scan that run. */
 export interface ScanPlaces {
   scanId: string;
@@ -116,16 +124,19 @@ export class ShardTable extends StoreTable {
     return result.numUpdatedRows > 0n;
   }
 
-  /** Shards of a scan that an earlier version has divided and no worker has. */
-  async waitingWithoutJob(scanId: string): Promise<{ scanId: string; shard: number; pool: string }[]> {
-    return await this.db
+  /** Shards of a scan that no worker has, with their jobs; an earlier version gave them none. */
+  async waiting(scanId: string): Promise<WaitingShard[]> {
+    const rows = await this.db
       .selectFrom('shards')
-      .select(['scan_id as scanId', 'shard', 'pool'])
+      .select(['scan_id as scanId', 'shard', 'pool', 'job_id', 'job_line'])
       .where('scan_id', '=', scanId)
       .where('state', '=', 'waiting')
-      .where('job_id', 'is', null)
       .orderBy('shard')
       .execute();
+    return rows.map(({ job_id: id, job_line: line, ...shard }) => ({
+      ...shard,
+      job: id === null || line === null ? null : { id, line },
+    }));
   }
 
   /** Which worker runs a shard of which scan. */
@@ -212,12 +223,24 @@ export class ShardTable extends StoreTable {
     { scanId, shard }: Pick<LeasedShard, 'scanId' | 'shard'>,
     { line, id, retry }: ClaimedJob,
   ): Promise<void> {
-    await this.db
+    await this.#withJob(scanId, shard, { line, id, retry }).execute();
+  }
+
+  /** The same for one that still waits with the job that it had. @returns whether it does */
+  async replaceJob({ scanId, shard, job }: WaitingShard, { line, id, retry }: ClaimedJob): Promise<boolean> {
+    const result = await this.#withJob(scanId, shard, { line, id, retry })
+      .where('state', '=', 'waiting')
+      .where('job_id', 'is not distinct from', job?.id ?? null)
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
+  #withJob(scanId: string, shard: number, { line, id, retry }: ClaimedJob) {
+    return this.db
       .updateTable('shards')
       .set({ job_line: line, job_id: id, job_retry: retry })
       .where('scan_id', '=', scanId)
-      .where('shard', '=', shard)
-      .execute();
+      .where('shard', '=', shard);
   }
 
   /**

@@ -23,6 +23,7 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
 import { addressesByName, asTargets, shardCount } from './divide.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GatheredRows, importShards } from './gathered-rows.ts';
+import { LostJobs } from './lost-jobs.ts';
 import { SampledRates } from './sampled-rates.ts';
 import { scopeRules } from './scan-settings.ts';
 import { nextGrants } from './shard-rates.ts';
@@ -94,6 +95,7 @@ export class ShardedScan implements RunningScan {
   #rate = 0;
   readonly #rates: SampledRates;
   readonly #turns: FairTurns;
+  readonly #lostJobs: LostJobs;
   #paused: boolean;
   #canceledAt: number | null = null;
   /** Pending command to the shards, until they exist and the store can be reached; null = sent. */
@@ -114,6 +116,12 @@ export class ShardedScan implements RunningScan {
     const { request, config, rateHistory, tenant } = input.process.start;
     this.#rates = new SampledRates(rateHistory);
     this.#turns = new FairTurns({ ...input, ...request, tenant, weights: config.multi_tenant.weights });
+    this.#lostJobs = new LostJobs(this.#scanId, input.line, (count) =>
+      input.onWarning(
+        new Error(`${count} shards had no job`),
+        'the database has lost jobs of a scan; its shards have new ones',
+      ),
+    );
     this.startedAt = input.startedAt;
     this.#time = input.startedAt === null ? null : timeSince(input.startedAt);
     this.#paused = input.paused;
@@ -322,6 +330,7 @@ export class ShardedScan implements RunningScan {
       await this.#look();
     }
     await this.#turns.look(this.#shards);
+    await this.#lostJobs.look(this.#shards);
     // A shard claimed just before the cancel has no rate yet, and gets none.
     if (this.#canceledAt === null) await line.grant(this.#scanId, nextGrants(this.#shards, this.#rate));
   }
