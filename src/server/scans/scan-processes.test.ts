@@ -4,6 +4,7 @@ import { scanEnvironment } from './scan-processes.ts';
 it('a scan process gets nothing of the environment that may be a secret', () => {
   const needed = {
     PATH: '/bin',
+    LD_LIBRARY_PATH: '/lib',
     HOME: '/home/a',
     LC_ALL: 'C',
     TMPDIR: '/tmp',

@@ -6,7 +6,8 @@ import type { PoolContext } from './pool-context.ts';
 type ProcessContext = Pick<PoolContext, 'config' | 'entryFile' | 'logOutput' | 'log'>;
 
 /** A scan process talks to hostile hosts: of the environment, which may hold any secret, it gets what programs need to run. */
-const passedOn = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|NODE_\w+|SSL_CERT_\w+|PORTOLAN_\w+)$/;
+const passedOn =
+  /^(?:PATH|LD_LIBRARY_PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|NODE_\w+|SSL_CERT_\w+|PORTOLAN_\w+)$/;
 
 export function scanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name)));
