@@ -16,8 +16,8 @@ let service: Service;
 beforeAll(async () => {
   field = await TargetField.open(['127.86.0.1'], 20);
   writeFileSync(logFile, '');
-  process.env['HOSTILE_LOG'] = logFile;
-  process.env['HOSTILE_PORTS'] = JSON.stringify(field.ports);
+  process.env['PORTOLAN_HOSTILE_LOG'] = logFile;
+  process.env['PORTOLAN_HOSTILE_PORTS'] = JSON.stringify(field.ports);
   const entryFile = fileURLToPath(new URL('hostile-program.ts', import.meta.url));
   service = await openService({}, { working: true, entryFile });
 });

@@ -7,7 +7,7 @@ import { defineModule, type ExecContext } from '../../src/engine/module.ts';
 import { Registry } from '../../src/engine/registry.ts';
 import { runScanProcess } from '../../src/scan-run/run-scan-process.ts';
 
-/** A scan process like the real one, with modules that nobody would want. Its log goes to the file HOSTILE_LOG. */
+/** A scan process like the real one, with modules that nobody would want. Its log goes to the file PORTOLAN_HOSTILE_LOG. */
 function misbehave(name: string, execute: (ctx: ExecContext) => Promise<void>) {
   return defineModule({
     name,
@@ -44,7 +44,7 @@ const modules = [
     await sleep(1000);
   }),
   misbehave('probes_for_ever', async (ctx) => {
-    const ports = JSON.parse(process.env['HOSTILE_PORTS'] ?? '[]') as number[];
+    const ports = JSON.parse(process.env['PORTOLAN_HOSTILE_PORTS'] ?? '[]') as number[];
     const never = new AbortController().signal;
     for (;;) {
       for (const port of ports) {
@@ -64,7 +64,7 @@ const registry = new Registry();
 for (const definition of modules) registry.register(definition, 'test');
 const log = (level: string) => (message: string, fields?: Record<string, unknown>) =>
   appendFileSync(
-    process.env['HOSTILE_LOG'] ?? '/dev/null',
+    process.env['PORTOLAN_HOSTILE_LOG'] ?? '/dev/null',
     `${JSON.stringify({ level, message, ...fields })}\n`,
   );
 await runScanProcess(
