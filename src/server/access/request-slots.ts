@@ -1,7 +1,7 @@
 import { PortolanError } from '../../domain/errors.ts';
 
-/** Maximum number of concurrent requests per client; streams are counted separately. A request of another waits for so many. */
-const maxAtOnce = 8;
+/** Maximum number of concurrent requests per client; streams are counted separately. */
+const maxAtOnce = 32;
 /** Maximum number of waiting requests per client; more are rejected. */
 const maxWaiting = 256;
 
@@ -62,12 +62,11 @@ export class RequestSlots {
     });
   }
 
-  /** Passes the slot to the oldest waiting request, in the next turn of the event loop: other clients come first. */
+  /** Passes the slot to the oldest waiting request. */
   #leave(client: string, state: Client): void {
     for (const begin of state.waiting) {
       state.waiting.delete(begin);
-      setImmediate(begin);
-      return;
+      return begin();
     }
     state.running -= 1;
     if (state.running === 0) this.#clients.delete(client);
