@@ -78,8 +78,8 @@ export type ToChild = ((ScanStart | ProcessCommand) & OfRun) | { type: 'end' };
 /**
  * Messages of a scan. `sealed` carries the number of sealed rows of the record, `traffic` what the scan
  * sent and received so far, `evaluated` the data a shard was evaluated with; `ack` acknowledges a command, `heartbeat` is
- * sent every `heartbeatMs`. After `failed` there
- * is no outcome, another process could do no more, and this one waits to be ended.
+ * sent every `heartbeatMs`. After `failed` there is no outcome: another process could do no more, and this one waits to be
+ * ended.
  */
 export type ScanMessage =
   | { type: 'ack' }

@@ -202,7 +202,7 @@ function parseAnswer(text: string): { data?: unknown; meta?: unknown } {
   }
 }
 
-/** A response that another attempt would not mend. */
+/** A response that another attempt would not change. */
 export function unexpected(problem: string): PortolanError {
   return new PortolanError('network', `unexpected response from ${problem}`, { unexpected: true });
 }

@@ -60,7 +60,7 @@ test('a missing file is a configuration error', async () => {
   await expect(readSignatureFile('/nonexistent/rules.yaml')).rejects.toMatchObject({ code: 'configuration' });
 });
 
-test.each(['/dev/zero', '/dev'])('%s is no file of rules', async (file) => {
+test.each(['/dev/zero', '/dev'])('%s is rejected as a file of rules', async (file) => {
   await expect(readSignatureFile(file)).rejects.toThrow(`${file}: is not a regular file`);
 });
 

@@ -8,7 +8,7 @@ const { signal } = new AbortController();
 async function runSessions(
   places: SessionPlaces,
   hosts: readonly string[],
-  tell: (report: SessionReport, running: number) => void = ({ connected }) => connected(),
+  note: (report: SessionReport, running: number) => void = ({ connected }) => connected(),
 ) {
   const running = new Map<string, number>();
   const most = { perHost: 0, inAll: 0 };
@@ -19,7 +19,7 @@ async function runSessions(
     most.inAll = Math.max(most.inAll, inAll);
     most.perHost = Math.max(most.perHost, running.get(host) ?? 0);
     await new Promise((resolve) => setImmediate(resolve));
-    tell(report, running.get(host) ?? 0);
+    note(report, running.get(host) ?? 0);
     await new Promise((resolve) => setImmediate(resolve));
     running.set(host, (running.get(host) ?? 0) - 1);
     inAll -= 1;

@@ -19,7 +19,7 @@ interface PlacesInput {
   signal: AbortSignal;
 }
 
-/** What a session tells of its port. */
+/** What a session reports of its port. */
 export interface SessionReport {
   /** A connection was made: this host and this machine bear it, however long its service is silent. */
   connected(): void;

@@ -5,8 +5,8 @@ import { canMakeNamespaces, Namespace } from '../packets/fixtures/namespace.ts';
 const script = fileURLToPath(new URL('../fixtures/probe-own-ports.ts', import.meta.url));
 
 describe.skipIf(!canMakeNamespaces)('a connection of a probe to itself', () => {
-  // In a namespace of its own: elsewhere somebody may listen on one of the ports for a moment.
-  it('is no open port', async () => {
+  // In a namespace of its own: elsewhere another test may listen on one of the ports for a moment.
+  it('is not reported as an open port', async () => {
     const alone = new Namespace();
     try {
       const count = 4000;
