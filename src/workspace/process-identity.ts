@@ -24,10 +24,12 @@ export function processIdentity(): ProcessIdentity {
   };
 }
 
-/** Whether the ID of a process of this boot means something here: it belongs to this machine and this container. */
-export function isOfThisPlace({ host, pid_namespace }: ProcessIdentity): boolean {
+/** Whether a process ran, or runs, on this machine and in this container. */
+export function isOfThisPlace({ host, boot_id, pid_namespace }: ProcessIdentity): boolean {
+  // The first namespace has the same number on every machine: of another boot only the name says which one it was.
+  if (boot_id !== bootId() || pid_namespace === undefined) return host === hostname();
   // The name of a machine may change while the process runs.
-  return pid_namespace === undefined ? host === hostname() : pid_namespace === pidNamespace();
+  return pid_namespace === pidNamespace();
 }
 
 /** Whether that very process is running here. One of another machine or container or of an earlier boot is not. */

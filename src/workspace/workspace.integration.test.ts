@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PortolanError } from '../domain/errors.ts';
 import type { ScanRequest } from '../domain/scan.ts';
 import { writeFileAtomic } from './atomic-file.ts';
-import { processIdentity } from './process-identity.ts';
+import { isOfThisPlace, processIdentity } from './process-identity.ts';
 import { openWorkspace } from './workspace.ts';
 
 const scanId = '20261006-143022-a1b2c3';
@@ -204,6 +204,11 @@ describe('the lock', () => {
     expect(await workspace.lockHolder()).toMatchObject({ pid: own.pid });
     await store({ ...older, host: 'another' });
     expect(await workspace.lockHolder()).toBeNull();
+  });
+
+  it('of another boot belongs to the machine with its name', () => {
+    const earlier = { ...processIdentity(), boot_id: 'another' };
+    expect([isOfThisPlace(earlier), isOfThisPlace({ ...earlier, host: 'another' })]).toEqual([true, false]);
   });
 
   it.each([
