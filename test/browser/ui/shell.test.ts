@@ -207,6 +207,27 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
       await ui.expectClean();
     });
 
+    it('stay in the palette when the page arrives after it', async () => {
+      const ui = await visit(open, '/no-such-page');
+      let arrive = () => {};
+      const held = new Promise<void>((resolve) => {
+        arrive = resolve;
+      });
+      await ui.page.route('**/api/v1/**', async (route) => {
+        await held;
+        await route.continue();
+      });
+      await ui.press('g', 'd');
+      await expect.poll(() => ui.path).toBe('/');
+      await ui.press('Control+k');
+      const field = ui.page.getByRole('combobox', { name: /search/i });
+      await field.and(ui.page.locator(':focus')).waitFor();
+      arrive();
+      await ui.page.getByPlaceholder('192.168.20.0/24').waitFor();
+      expect(await ui.focused()).toMatch(/combobox/);
+      await ui.expectClean();
+    });
+
     it('reach every page, tab and action of the open page through the palette', async () => {
       const ui = await visit(open, '/jobs/new');
       ui.keyboardOnly();

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Field } from '../../components/controls/field.tsx';
+import { takeFocus } from '../../components/controls/take-focus.ts';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { Icon } from '../../components/icons/icon.tsx';
 import { signIn, useSession } from '../../session/session.ts';
@@ -53,7 +54,7 @@ export function Login() {
             type="password"
             value={token}
             autoComplete="off"
-            autoFocus
+            ref={takeFocus}
             mono
             onChange={(text: string) => {
               setToken(text);

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import { useGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Field } from '../../components/controls/field.tsx';
+import { takeFocus } from '../../components/controls/take-focus.ts';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { useLack } from '../../components/controls/use-lack.ts';
 import { Icon, type IconName } from '../../components/icons/icon.tsx';
@@ -77,7 +78,7 @@ function TargetForm({ text, onText, onReview }: TargetFormProps) {
             value={text}
             onChange={onText}
             mono
-            autoFocus
+            ref={takeFocus}
             placeholder="192.168.20.0/24"
             className="min-h-10"
           />

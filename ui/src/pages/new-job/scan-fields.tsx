@@ -3,6 +3,7 @@ import { useGet } from '../../api/use-get.ts';
 import { Field } from '../../components/controls/field.tsx';
 import { Select } from '../../components/controls/select.tsx';
 import { Switch } from '../../components/controls/switch.tsx';
+import { takeFocus } from '../../components/controls/take-focus.ts';
 import { TextArea } from '../../components/controls/text-area.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { count } from '../../format/numbers.ts';
@@ -47,7 +48,13 @@ export function ScanFields({ refusalOf }: ScanFieldsProps) {
         hint="Addresses, CIDR, ranges or names, separated by commas or lines. Scan only what you are allowed to."
         error={problem('targets')}
       >
-        <TextArea value={draft.targets} onChange={(targets) => change({ targets })} mono rows={3} autoFocus />
+        <TextArea
+          value={draft.targets}
+          onChange={(targets) => change({ targets })}
+          mono
+          rows={3}
+          ref={takeFocus}
+        />
       </Field>
       <p role="status" className="-mt-3 text-size-12 text-text-2 empty:hidden">
         {isEmpty ? '' : plan ? planText(plan) : isChecking ? 'Checking…' : ''}

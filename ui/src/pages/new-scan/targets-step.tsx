@@ -1,4 +1,5 @@
 import { Field } from '../../components/controls/field.tsx';
+import { takeFocus } from '../../components/controls/take-focus.ts';
 import { TextArea } from '../../components/controls/text-area.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { count } from '../../format/numbers.ts';
@@ -28,7 +29,7 @@ export default function TargetsStep() {
             mono
             rows={6}
             placeholder={'192.0.2.0/24\nwww.example.net'}
-            autoFocus
+            ref={takeFocus}
           />
         </Field>
         <p role="status" className="-mt-3 text-size-12 text-text-2 empty:hidden">
