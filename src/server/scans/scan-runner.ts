@@ -76,7 +76,7 @@ export class ScanRunner {
     slot.origin = origin;
     slot.notifies = scan.notifications.length > 0;
     const placing = await placeScan(this.#context, slot, scan);
-    if (placing === null) return void (await queue.release(slot.scanId, slot.attempt));
+    if (placing === null) return await this.#release(slot);
     slot.isDivided = placing.isDivided;
     await this.#runPlaced(slot, scan, request, placing).finally(() => placing.place?.release());
   }
@@ -125,7 +125,7 @@ export class ScanRunner {
       const { status } = (await store.scans.get(scan.scan_id)) ?? { status: 'failed' };
       // It just ended or was deleted, and that was already reported; or the server that had it before has just begun it.
       if (isFinal(status)) await queue.complete(scan.scan_id, slot.attempt);
-      else await queue.release(scan.scan_id, slot.attempt);
+      else await this.#release(slot);
       return;
     }
     // Read after the scan has its slot: this sees an earlier pause, a later one finds the slot.
@@ -285,7 +285,7 @@ export class ScanRunner {
 
   /** The server stops, or the process died: the scan later resumes from its checkpoint. */
   async #requeue(slot: ScanSlot, stalled: number): Promise<void> {
-    const { queue, log, stopping } = this.#context;
+    const { log, stopping } = this.#context;
     const folder = folderOf(this.#context, slot);
     await storeProgress(this.#context, slot);
     // Workers on other machines go on with the shards of a scan.
@@ -297,7 +297,12 @@ export class ScanRunner {
       await this.#backOff(slot, backoffMs * 2 ** Math.min(stalled, backoffDoublings));
       if (slot.canceled) return await this.#ends.interrupt(slot, canceledFailure);
     }
-    await queue.release(slot.scanId, slot.attempt);
+    await this.#release(slot);
+  }
+
+  async #release(slot: ScanSlot): Promise<void> {
+    slot.isLeaving = true;
+    await this.#context.queue.release(slot.scanId, slot.attempt);
   }
 
   /** Until its next start no process runs the scan. */

@@ -26,6 +26,8 @@ export interface ScanSlot extends QueueClaim {
   assignedRate: number;
   /** The lease was lost: reject further writes. */
   leaseLost: boolean;
+  /** It returns to the queue: the next claim of the scan is a run of its own. */
+  isLeaving: boolean;
   /** Whether workers share the scan. */
   isDivided: boolean;
   /** Whether its end adds notifications; unknown ones may. */
@@ -54,6 +56,7 @@ export function openSlot(claim: QueueClaim): ScanSlot {
     requestedRate: 0,
     assignedRate: 0,
     leaseLost: false,
+    isLeaving: false,
     isDivided: false,
     notifies: true,
     isStored: false,

@@ -156,6 +156,12 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
   #begin(claim: QueueClaim): void {
     const { slots, log } = this.#context;
     const held = slots.get(claim.scanId);
+    if (held && (held.isLeaving || held.leaseLost)) {
+      void held.ended.then(() => {
+        if (this.alive) this.#begin(claim);
+      });
+      return;
+    }
     if (held) {
       // The lease expired although the scan still runs here (the machine slept, the disk was full): it continues.
       held.attempt = claim.attempt;

@@ -126,6 +126,28 @@ describe.skipIf(skip !== null)(`scans that wait for workers${skip ? ` (${skip})`
     await laidOut(scanId);
   });
 
+  it('are claimed again at once by the server that is just leaving them', async () => {
+    const { queue, store } = service;
+    const scanId = await service.submit('waits', { pool: 'lab' });
+    vi.spyOn(store.scans, 'update').mockResolvedValueOnce(false);
+    const release = queue.release.bind(queue);
+    vi.spyOn(queue, 'release').mockImplementationOnce(async (id, attempt) => {
+      const released = await release(id, attempt);
+      service.context.workers.wake();
+      const { rows } = await vi.waitUntil(async () => {
+        const found = await store.execute(
+          `select attempt from portolan.scan_queue where state = 'running'`,
+          [],
+        );
+        return found.rows.length > 0 && found;
+      });
+      expect(rows).toEqual([{ attempt: attempt + 1 }]);
+      return released;
+    });
+    await see('lab');
+    await laidOut(scanId);
+  });
+
   it('leave places to those of another pool, however many they are', async () => {
     await see('slow');
     const first = await service.submit('waits', { pool: 'slow' });
