@@ -10,6 +10,8 @@ const line = 'notifications';
 /** Another server may send a notification this long after the last heartbeat of one that died, milliseconds. */
 const leaseMs = 15_000;
 const renewMs = leaseMs / 5;
+/** Notifications without jobs are looked for after this long again, milliseconds. */
+const lookMs = 60_000;
 /** The row of a notification counts its attempts; servers that died while sending it do not count. */
 const retries = 10_000;
 
@@ -21,27 +23,40 @@ export class NotificationJobs implements NotificationQueue {
   readonly #store: Store;
   readonly #dispatcher: Dispatcher;
   readonly #claims = new Map<string, ClaimedJob>();
+  readonly #clock: () => number;
   #renewals: NodeJS.Timeout | null = null;
+  #lookFrom = 0;
 
-  /** @param store of all tenants */
-  constructor(store: Store, dispatcher: Dispatcher) {
+  /**
+   * @param store of all tenants
+   * @param clock milliseconds
+   */
+  constructor(store: Store, dispatcher: Dispatcher, clock: () => number = () => performance.now()) {
     this.#store = store;
     this.#dispatcher = dispatcher;
+    this.#clock = clock;
   }
 
   async open(): Promise<void> {
     await this.#dispatcher.open(line);
-    // A restored database may have rows without jobs; those that are there stay.
+    await this.#replaceLost();
+    this.#renewals ??= setInterval(() => void this.#renew(), renewMs);
+  }
+
+  /** A database that was restored, or lost its last transactions in a crash, may have rows without jobs; those that are there stay. */
+  async #replaceLost(): Promise<void> {
+    if (this.#clock() < this.#lookFrom) return;
+    this.#lookFrom = this.#clock() + lookMs;
     const offered = await this.#store.outbox.due(anyServer, Number.MAX_SAFE_INTEGER, maxDue);
     await this.#send(
       this.#store,
       offered.map((notification) => jobOf(notification)),
     );
-    this.#renewals ??= setInterval(() => void this.#renew(), renewMs);
   }
 
   async claim(most: number, mostEach: number): Promise<PendingNotification[]> {
     await this.#offerOwn();
+    await this.#replaceLost();
     const jobs = await this.#dispatcher.claim(this.#store, line, most, mostEach);
     if (jobs.length === 0) return [];
     const pending = await this.#store.outbox.ofIds(jobs.map(({ id }) => id));

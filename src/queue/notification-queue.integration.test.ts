@@ -18,6 +18,8 @@ for (const engine of storeEngines()) {
     let open: { close(): unknown }[];
     /** Due times in the order of their notices, epoch milliseconds. */
     let due: number;
+    /** Of the servers on the database, milliseconds. */
+    let now = 0;
 
     beforeAll(() => engine.begin());
     afterAll(() => engine.end());
@@ -41,7 +43,7 @@ for (const engine of storeEngines()) {
       open.push(dispatcher);
       const own = id === undefined ? store : await openStore(engine.place(), id);
       if (own !== store) open.push(own);
-      const jobs = new NotificationJobs(own, dispatcher);
+      const jobs = new NotificationJobs(own, dispatcher, () => now);
       open.push(jobs);
       await jobs.open();
       return { own, queue: jobs };
@@ -209,8 +211,17 @@ for (const engine of storeEngines()) {
         ]);
         await store.execute('delete from portolan_queue.job', []);
         expect(await queue.claim(10, 2)).toEqual([]);
-        await (await server('third')).queue.open();
+        await server('third');
         expect(channels(await queue.claim(10, 2))).toEqual(['webhook://b']);
+      });
+
+      it('get the job that the database has lost within a minute', async () => {
+        await notice('webhook://a');
+        await queue.release(await only(), false);
+        await store.execute('delete from portolan_queue.job', []);
+        expect(await queue.claim(10, 2)).toEqual([]);
+        now += 60_000;
+        expect(channels(await queue.claim(10, 2))).toEqual(['webhook://a']);
       });
     });
   });
