@@ -31,6 +31,11 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'exit code 2',
     },
     {
+      what: 'Separate ranges of addresses that octets such as `10.0-255.0-255.1` make',
+      value: ['domain/targets/octet-ranges.ts', 'maxOctetIntervals'],
+      beyond: '400 `invalid_request`; name whole networks',
+    },
+    {
       what: 'Addresses of a scan',
       value: { key: 'scanner.max_addresses' },
       beyond: '400 `invalid_request`, before anything is sent',

@@ -247,7 +247,7 @@ describe('checks', () => {
     [
       'list-item',
       'scanner: { scope: { deny: [10.0.0.0/8, nonsense] } }',
-      'entry 2 must be an address or a CIDR',
+      'entry 2 must be an address, a CIDR block or a range',
     ],
     ['map-expected', 'server: 5', 'f:1:9 server: must be a map of keys'],
     ['duplicate', 'scanner: { rate: 1 }\nscanner: { rate: 2 }', 'f:2:1 scanner: duplicate key'],

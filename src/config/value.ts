@@ -1,7 +1,7 @@
 import { PortolanError } from '../domain/errors.ts';
 import { canonicalAddress } from '../domain/targets/address.ts';
 import { compileScope } from '../domain/targets/scope.ts';
-import { parseTargets } from '../domain/targets/target.ts';
+import { parseTargets, splitTargets } from '../domain/targets/target.ts';
 import { parseByteSize } from '../domain/text/byte-size.ts';
 import { ambiguousMinutes, formatDuration, parseDuration } from '../domain/time/duration.ts';
 import { parseEndpoint } from './endpoint.ts';
@@ -81,9 +81,13 @@ function readFromText(form: ValueForm, text: string): ReadValue {
       return /^-?\d{1,16}$/.test(trimmed)
         ? readInteger(form, Number(trimmed))
         : wrong(integerForm(form), text);
-    case 'string[]':
     case 'cidr[]':
     case 'target[]':
+      return readList(
+        form,
+        splitTargets(trimmed).filter((item) => item !== ''),
+      );
+    case 'string[]':
     case 'resolver[]':
       return readList(
         form,
@@ -254,7 +258,8 @@ function networkProblem(item: string): string | null {
     compileScope({ allow: [item], deny: [] });
     return null;
   } catch (error) {
-    if (error instanceof PortolanError) return `must be an address or a CIDR network, not ${showValue(item)}`;
+    if (error instanceof PortolanError)
+      return `must be an address, a CIDR block or a range, not ${showValue(item)}`;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { prepareTargets } from './prepare-targets.ts';
 const names: Record<string, Resolution> = {
   'web.example': { addresses: ['127.0.1.1', '127.0.1.2'], dropped: 0 },
   'many.example': { addresses: ['127.0.2.1'], dropped: 984 },
+  'both.example': { addresses: ['2001:db8::9', '127.0.4.200', '127.0.4.17'], dropped: 0 },
   'bad.example': { addresses: ['224.0.0.1', '0.0.0.0', '127.0.3.1'], dropped: 0 },
 };
 const resolve = async (name: string): Promise<Resolution> => names[name] ?? { error: 'name does not exist' };
@@ -77,6 +78,35 @@ describe('prepareTargets', () => {
         message: 'many.example has 985 addresses; only the first 1 are scanned',
         target: 'many.example',
       },
+    ]);
+  });
+
+  it('scans the block of a prefix length around the lowest address of a name', async () => {
+    const { list, targets, hostnames, warnings } = await prepare(['both.example/28']);
+    expect(list).toEqual(Array.from({ length: 14 }, (_, at) => `127.0.4.${17 + at}`));
+    expect(targets).toEqual([
+      { value: '127.0.4.16/28', kind: 'cidr' },
+      { value: 'both.example', kind: 'hostname', ip: '127.0.4.17' },
+    ]);
+    expect([...hostnames]).toEqual([['127.0.4.17', ['both.example']]]);
+    expect(warnings).toMatchObject([{ code: 'too_many_addresses', target: 'both.example/28' }]);
+    expect((await prepare(['both.example/126'])).list).toEqual(
+      [8, 9, 'a', 'b'].map((at) => `2001:db8::${at}`),
+    );
+  });
+
+  it('excludes every block around the addresses of a name', async () => {
+    const { list } = await prepare(['127.0.4.0/24'], ['both.example/25']);
+    expect(list).toEqual([]);
+    expect((await prepare(['127.0.4.16/30'], ['both.example/31'])).list).toEqual(['127.0.4.18']);
+  });
+
+  it('reports a name with a prefix length that has no address of that family, or none', async () => {
+    const { list, errors } = await prepare(['web.example/64', 'gone.example/24', '127.0.0.1']);
+    expect(list).toEqual(['127.0.0.1']);
+    expect(errors).toEqual([
+      { target: 'gone.example', code: 'resolve_failed', message: 'name does not exist' },
+      { target: 'web.example/64', code: 'resolve_failed', message: 'the name has no IPv6 address' },
     ]);
   });
 

@@ -1,9 +1,16 @@
 import type { Config } from '../config/schema.ts';
 import type { ScanRequest, ScanWarning } from '../domain/scan.ts';
 import type { ShardPart } from '../domain/shard.ts';
+import { compareAddresses, parseAddress } from '../domain/targets/address.ts';
 import type { AddressSet } from '../domain/targets/address-set.ts';
 import { compileScope, type Scope } from '../domain/targets/scope.ts';
-import { anyInterface, parseTargets, type Target } from '../domain/targets/target.ts';
+import {
+  anyInterface,
+  type NamedNetwork,
+  parseTargets,
+  type Target,
+  type TargetList,
+} from '../domain/targets/target.ts';
 import type { Traffic } from '../domain/traffic.ts';
 import type { Resolution } from '../net/resolve.ts';
 
@@ -43,25 +50,31 @@ export async function prepareTargets(
   const requested = parseTargets(request.targets, part ? anyInterface : undefined);
   const exclusions = parseTargets([...request.exclude, ...config.scanner.blocklist]);
   const scope = compileScope(config.scanner.scope);
-  const found = await resolveNames(requested.hostnames, resolve);
-  const forbidden = await resolveNames(exclusions.hostnames, resolve);
+  const found = await resolveNames(namesIn(requested), resolve);
+  const forbidden = await resolveNames(namesIn(exclusions), resolve);
+  const byName = addressesByName(found.addresses);
+  const networks = networksOf(requested, byName, found);
 
-  const whole = requested.addresses.union(addressSetOf(found.addresses.keys()));
+  // Resolved addresses are checked like targets: multicast, broadcast and unspecified addresses are never scanned.
+  const named = parseTargets([
+    ...requested.hostnames.flatMap((name) => byName.get(name) ?? []),
+    ...networks.values(),
+  ]);
+  const whole = requested.addresses.union(named.addresses);
   const wanted = part ? whole.everyNth(BigInt(part.of), BigInt(part.shard)) : whole;
-  const excluded = exclusions.covered.union(addressSetOf(forbidden.addresses.keys()));
+  const excluded = exclusions.covered.union(excludedByName(exclusions, forbidden));
   const allowed = scope.split(wanted.minus(excluded));
   const warnings = [...found.warnings];
-  const byName = addressesByName(found.addresses);
   if (allowed.outside.size > 0n) {
     const message = `${allowed.outside.size} addresses are outside the scope (scanner.scope) and were skipped`;
     warnings.push({ code: 'out_of_scope', message });
   }
   return {
-    targets: requested.targets.flatMap((target) => withAddresses(target, byName)),
+    targets: requested.targets.flatMap((target) => withAddresses(target, byName, networks)),
     addresses: allowed.inside,
     scope,
     excluded: wanted.size - allowed.inside.size,
-    hostnames: found.addresses,
+    hostnames: new Map([...found.addresses].filter(([address]) => whole.has(address))),
     // A name in `exclude` that does not resolve is an error too: it would silently exclude nothing.
     errors: [...found.errors, ...forbidden.errors],
     warnings,
@@ -82,8 +95,8 @@ export function narrowing(
   const blocked = parseTargets(rules.blocklist);
   return {
     permitted: (addresses) => scope.split(addresses).inside.minus(blocked.covered),
-    named: resolveNames(blocked.hostnames, resolve).then(
-      (found) => (addresses) => addresses.minus(addressSetOf(found.addresses.keys())),
+    named: resolveNames(namesIn(blocked), resolve).then(
+      (found) => (addresses) => addresses.minus(excludedByName(blocked, found)),
     ),
   };
 }
@@ -121,8 +134,67 @@ async function resolveOne(name: string, resolve: Resolve, resolved: Resolved): P
   }
 }
 
-/** Replaces a name by its addresses. */
-function withAddresses(target: Target, byName: ReadonlyMap<string, string[]>): Target[] {
+/** Names to resolve. */
+function namesIn({ hostnames, namedNetworks }: TargetList): string[] {
+  return [...hostnames, ...namedNetworks.map(({ name }) => name)];
+}
+
+/**
+ * The block of each `host.example/28`, by that text: the one of the lowest address of the name, whatever the order of the
+ * response. Adds to the errors and warnings of the lookups.
+ */
+function networksOf(
+  { namedNetworks }: TargetList,
+  byName: ReadonlyMap<string, string[]>,
+  { errors, warnings }: Resolved,
+): Map<string, string> {
+  const networks = new Map<string, string>();
+  for (const network of namedNetworks) {
+    const { value, name, family } = network;
+    const blocks = blocksOf(network, byName.get(name) ?? []);
+    const [first] = blocks;
+    if (first !== undefined) networks.set(value, first);
+    else if (byName.has(name))
+      errors.push({ target: value, code: unresolved, message: `the name has no IPv${family} address` });
+    if (blocks.length > 1) {
+      const message = `${name} has addresses in ${blocks.length} blocks of this size; only ${first} is scanned`;
+      warnings.push({ code: 'too_many_addresses', message, target: value });
+    }
+  }
+  return networks;
+}
+
+/** The distinct blocks around the addresses of a name, the lowest first. */
+export function blocksOf({ family, prefix }: NamedNetwork, addresses: readonly string[]): string[] {
+  const own = addresses.filter((address) => parseAddress(address)?.family === family);
+  const blocks = own.toSorted(compareAddresses).map((address) => `${address}/${prefix}`);
+  return parseTargets(blocks).targets.map(({ value }) => value);
+}
+
+/** Everything that the names of an exclusion list mean. */
+function excludedByName(list: TargetList, found: Resolved): AddressSet {
+  const byName = addressesByName(found.addresses);
+  const blocks = list.namedNetworks.flatMap((network) => blocksOf(network, byName.get(network.name) ?? []));
+  const addresses = list.hostnames.flatMap((name) => byName.get(name) ?? []);
+  return parseTargets([...addresses, ...blocks]).covered;
+}
+
+/** Replaces a name by its addresses, and the block of a name by the CIDR block. */
+function withAddresses(
+  target: Target,
+  byName: ReadonlyMap<string, string[]>,
+  networks: ReadonlyMap<string, string>,
+): Target[] {
+  const network = networks.get(target.value);
+  if (network !== undefined) {
+    const name = target.value.slice(0, target.value.indexOf('/'));
+    const { addresses } = parseTargets([network]);
+    const named = (byName.get(name) ?? []).filter((ip) => addresses.has(ip));
+    return [
+      { value: network, kind: 'cidr' },
+      ...named.map((ip): Target => ({ value: name, kind: 'hostname', ip })),
+    ];
+  }
   const addresses = target.kind === 'hostname' ? byName.get(target.value) : undefined;
   return addresses ? addresses.map((ip) => ({ ...target, ip })) : [target];
 }
@@ -137,11 +209,6 @@ function pushTo(lists: Map<string, string[]>, key: string, item: string): void {
   const list = lists.get(key);
   if (list) list.push(item);
   else lists.set(key, [item]);
-}
-
-/** Resolved addresses are checked like targets: multicast, broadcast and unspecified addresses are never scanned. */
-function addressSetOf(addresses: Iterable<string>): AddressSet {
-  return parseTargets([...addresses]).addresses;
 }
 
 /** The traffic of a run with the names that have no address. */

@@ -5,9 +5,10 @@ import type { HostRow } from '../../domain/result.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
-import { parseTargets } from '../../domain/targets/target.ts';
+import { type NamedNetwork, parseTargets } from '../../domain/targets/target.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
 import { type PlannedPorts, plannedPorts } from '../../scan-run/plan/planned-ports.ts';
+import { blocksOf } from '../../scan-run/prepare-targets.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
 
 /** Why the silence of a scan means nothing. */
@@ -119,19 +120,22 @@ async function portsOf({ request, config, catalogue }: CoverageInput): Promise<P
 /** The host names among the targets of a scan, and their addresses. */
 class TargetNames {
   readonly #requested: ReadonlySet<string>;
+  readonly #networks: readonly NamedNetwork[];
   readonly #unresolved = new Set<string>();
   /** Live addresses by name. */
   readonly #addresses = new Map<string, Set<string>>();
 
-  private constructor(requested: ReadonlySet<string>) {
+  private constructor(requested: ReadonlySet<string>, networks: readonly NamedNetwork[]) {
     this.#requested = requested;
+    this.#networks = networks;
   }
 
   static async of({ request, record }: CoverageInput): Promise<TargetNames> {
     const excluded = new Set(parseTargets(request.exclude).hostnames);
-    const requested = parseTargets(request.targets).hostnames.filter((name) => !excluded.has(name));
-    const names = new TargetNames(new Set(requested));
-    if (requested.length > 0) await names.#read(record);
+    const { hostnames, namedNetworks } = parseTargets(request.targets);
+    const requested = hostnames.filter((name) => !excluded.has(name));
+    const names = new TargetNames(new Set(requested), namedNetworks);
+    if (requested.length + namedNetworks.length > 0) await names.#read(record);
     return names;
   }
 
@@ -141,7 +145,7 @@ class TargetNames {
         this.#unresolved.add(row.target);
       if (row.type !== 'host') continue;
       for (const name of row.hostnames ?? []) {
-        if (this.#requested.has(name))
+        if (this.#requested.has(name) || this.#networks.some((network) => network.name === name))
           this.#addresses.set(name, (this.#addresses.get(name) ?? new Set()).add(row.host));
       }
     }
@@ -152,10 +156,17 @@ class TargetNames {
    * do not count; a name without any live address is assumed to still point to the host.
    */
   cover(host: string, names: readonly string[]): boolean {
+    if (this.#networks.some((network) => this.#isAround(network, host))) return true;
     return names.some((name) => {
       if (!this.#requested.has(name) || this.#unresolved.has(name)) return false;
       const live = this.#addresses.get(name);
       return live === undefined || live.has(host);
     });
+  }
+
+  /** Whether a host is in the block of a name, as far as its live addresses show where that was. */
+  #isAround(network: NamedNetwork, host: string): boolean {
+    const [block] = blocksOf(network, [...(this.#addresses.get(network.name) ?? [])]);
+    return block !== undefined && parseTargets([block]).addresses.has(host);
   }
 }

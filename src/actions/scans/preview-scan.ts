@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { ceilingOf, type PacketRate, startRate } from '../../domain/packet-rate.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
+import { countNamed } from '../../domain/targets/target.ts';
 import type { PlannedNode } from '../../engine/graph/plan.ts';
 import { areThisMachine } from '../../net/local-addresses.ts';
 import { rawObstacle } from '../../net/packets/linux/rights.ts';
@@ -68,7 +69,7 @@ export async function previewScan(
   const { targets } = submitted;
   const { inside, outside, ...lines } = previewTargets(submitted, config.scanner);
   const addresses = countOf(inside.size);
-  const hosts = addresses + targets.hostnames.length;
+  const hosts = countOf(inside.size + countNamed(targets));
   const ports = plannedPorts(plan);
   const connects = areThisMachine(inside) || rawObstacle() !== null;
   const { worst, probable } = estimateScan(plan, {
@@ -84,7 +85,7 @@ export async function previewScan(
     targets: request.targets,
     ...lines,
     addresses,
-    hostnames: targets.hostnames.length,
+    hostnames: targets.hostnames.length + targets.namedNetworks.length,
     excluded: countOf(targets.addresses.size - inside.size),
     ports: { tcp: ports.tcp.size, udp: ports.udp.size },
     rate: request.rate,

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { formatAddress } from '../../domain/targets/address.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
-import { addressesOf, parseTargets, type TargetItem } from '../../domain/targets/target.ts';
+import { addressesOf, countNamed, parseTargets, type TargetItem } from '../../domain/targets/target.ts';
 import type { SubmittedTargets } from '../../scan-run/plan/check-targets.ts';
 
 /** One line of a plan: a target, or what is left out of the targets, and by whom. */
@@ -66,17 +66,16 @@ export function previewTargets(
 }
 
 function lineOfTarget(item: TargetItem): PreviewTarget {
-  const { target, skipEnds } = item.meaning;
-  const isName = target.kind === 'hostname';
+  const { target, skipEnds, network } = item.meaning;
+  const named = {
+    hostnames: target.kind === 'hostname' ? [target.value] : [],
+    namedNetworks: network ? [network] : [],
+  };
   return {
     target: target.value,
     kind: 'target',
-    addresses: isName ? 1 : safeCount(addressesOf(item).size),
-    note: isName
-      ? 'name, looked up when the scan starts'
-      : skipEnds
-        ? 'network and broadcast address left out'
-        : null,
+    addresses: safeCount(addressesOf(item).size + countNamed(named)),
+    note: isNamed(item) ? lookedUp : skipEnds ? 'network and broadcast address left out' : null,
   };
 }
 
@@ -87,10 +86,15 @@ function lineOfExclusion(
   by: string,
 ): PreviewTarget {
   const { target } = item.meaning;
-  const isName = target.kind === 'hostname';
-  const addresses = isName ? 0 : safeCount(parseTargets([item.value]).covered.intersect(of).size);
-  const nothing = isName ? 'name, looked up when the scan starts' : 'not among the targets';
+  const addresses = safeCount(parseTargets([item.value]).covered.intersect(of).size);
+  const nothing = isNamed(item) ? lookedUp : 'not among the targets';
   return { target: target.value, kind, addresses, note: addresses > 0 ? by : nothing };
+}
+
+const lookedUp = 'name, looked up when the scan starts';
+
+function isNamed({ meaning: { target, network } }: TargetItem): boolean {
+  return target.kind === 'hostname' || network !== undefined;
 }
 
 function unique(items: readonly TargetItem[]): TargetItem[] {

@@ -60,6 +60,11 @@ async function ofProfile(reason: string, { flags, graphs }: AdviceSources): Prom
   const message = `no profile "${profile}"`;
   if ((await graphs()).includes(profile)) return [`${message}, it is a graph`, `--dag ${profile}`];
   if (/^\d[\d,-]*$/.test(profile)) return [message, `-p ${profile}`];
+  if (/^\d/.test(profile)) return [`"${profile}" is no port list, and no profile`, '-p 22,80,8000-8100'];
+  const { portCatalog } = await import('../../knowledge/ports.ts');
+  const service =
+    nearest(profile, known) === null ? nearest(profile, [...portCatalog.services.keys()]) : null;
+  if (service !== null) return [`"${profile}" is no service, and no profile`, `-p ${service}`];
   const guess = nearest(profile, known) ?? known.find((name) => name === 'standard') ?? known[0] ?? '';
   const others = known.filter((name) => name !== guess).join(', ');
   return [message, `--profile ${guess}${others === '' ? '' : ` (also ${others})`}`];
@@ -81,8 +86,10 @@ function ofCount(count: number, limit: number): Advice {
 
 function ofTarget({ value = '', reason = '', hint = '' }: Problem, { origin }: AdviceSources): Advice | null {
   if (reason.includes('a host with a port')) {
-    const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(value) ?? [];
-    return [`target ${value} has a port`, `portolan scan ${host} -p ${port}`];
+    const colon = value.lastIndexOf(':');
+    const host = value.slice(0, colon).replace(/^\[|\]$/g, '');
+    const port = value.slice(colon + 1);
+    return [`target ${value} has a port`, `portolan scan ${host}${port === '' ? '' : ` -p ${port}`}`];
   }
   if (value.includes('://')) return ofUrl(value);
   if (reason !== 'out_of_scope') return null;

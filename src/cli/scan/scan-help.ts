@@ -10,11 +10,11 @@ export function scanHelp(scan: Command, isShort: boolean): string {
 const shortHelp = `Usage: portolan scan TARGET... [flags]
        portolan scan diff|watch|resume|status|pause|cancel ID
 
-Targets: address, CIDR, range, host name, @FILE, - for stdin
-  -f, --target-file FILE     more targets, one per line
+Targets: address, CIDR, 10.0.0-3.1,7, host name, @FILE, - for stdin
+  -f, --target-file FILE     more targets: lines, blanks or commas between
       --exclude LIST         leave these out (--exclude-file FILE)
 Ports
-  -p, --ports LIST           22,80,8000-8100, common, ssh, all (top-1000)
+  -p, --ports LIST           22,80,8000-8100, ssh, 'http*', all (top-1000)
       --top-ports N          the N most frequent; --exclude-ports LIST
       --scan-type TYPE       syn, connect, udp (syn where rights allow)
 Hosts

@@ -15,7 +15,7 @@ export function addScanCommand(program: CliCommand): void {
   const scan = program
     .command('scan')
     .description('scan hosts and networks, or manage scans on a server')
-    .argument('[targets...]', 'addresses, CIDR, ranges, host names, @file');
+    .argument('[targets...]', 'addresses, CIDR, ranges (10.0.0-3.1,7), host names, @file');
   addTargetOptions(scan);
   addDiscoveryOptions(scan);
   addProbeOptions(scan);
@@ -77,7 +77,9 @@ function addDiscoveryOptions(scan: CliCommand): void {
 function addProbeOptions(scan: CliCommand): void {
   scan
     .addOption(
-      new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all').conflicts('topPorts'),
+      new Option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, "http*", all').conflicts(
+        'topPorts',
+      ),
     )
     .addOption(numberOption('--top-ports <n>', 'the n most frequent ports', 1, 1000))
     .option('--exclude-ports <list>', 'ports to exclude, same syntax as --ports')

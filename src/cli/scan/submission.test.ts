@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { reportWishes, type ScanFlags, submissionOf } from './submission.ts';
 
 const flags: ScanFlags = { discover: true, fingerprint: true, wait: true };
@@ -74,7 +74,50 @@ describe('submissionOf', () => {
   });
 
   it('keeps mistakes for the check that names them', async () => {
-    expect((await submissionOf(['192.0.2.1,,x y'], flags)).targets).toEqual(['192.0.2.1', '', 'x y']);
+    expect((await submissionOf(['192.0.2.1,,x;y'], flags)).targets).toEqual(['192.0.2.1', '', 'x;y']);
+    expect((await submissionOf(['192.0.2.1 - 192.0.2.9'], flags)).targets).toEqual([
+      '192.0.2.1',
+      '-',
+      '192.0.2.9',
+    ]);
+  });
+
+  it('splits targets at blanks and commas, but not octet lists', async () => {
+    const own: ScanFlags = { ...flags, targets: '192.0.2.4 192.0.2.5', exclude: '192.0.2.1,7 192.0.2.9' };
+    expect(await submissionOf(['192.0.2-3.1,7', 'a.example,b.example\tc.example'], own)).toEqual({
+      targets: ['192.0.2-3.1,7', 'a.example', 'b.example', 'c.example', '192.0.2.4', '192.0.2.5'],
+      exclude: ['192.0.2.1,7', '192.0.2.9'],
+    });
+  });
+
+  it.each([
+    ['UTF-8', Buffer.from('\ufeff192.0.2.1\r\n192.0.2.2\r\n')],
+    ['UTF-16 LE', Buffer.from('\ufeff192.0.2.1\r\n192.0.2.2\r\n', 'utf16le')],
+    ['UTF-16 BE', Buffer.from('\ufeff192.0.2.1\r\n192.0.2.2\r\n', 'utf16le').swap16()],
+  ])('reads a list in %s with a byte order mark', async (_, bytes) => {
+    const file = join(folder, 'hosts.txt');
+    await writeFile(file, bytes);
+    expect((await submissionOf([`@${file}`], flags)).targets).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
+  it('refuses a list that is no text', async () => {
+    const file = join(folder, 'hosts.bin');
+    await writeFile(file, Buffer.from('192.0.2.1\n', 'utf16le'));
+    await expect(submissionOf([`@${file}`], flags)).rejects.toThrow('is no text');
+  });
+
+  it('warns once of URLs and ports in a list, and of lines that were left out', async () => {
+    const file = join(folder, 'hosts.txt');
+    await writeFile(file, 'https://192.0.2.1/\n192.0.2.2:22\nff02::1 ip6-allnodes\n');
+    const said: string[] = [];
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+    const { targets } = await submissionOf([], { ...flags, targetFile: file });
+    write.mockRestore();
+    expect(targets).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(said).toEqual([
+      `warning: ${file}: hosts taken from URLs and host:port (https://192.0.2.1/ and 1 more); for their ports: -p 22,443\n`,
+      `warning: ${file}: 1 line left out, no address of a single host: ff02::1 ip6-allnodes\n`,
+    ]);
   });
 
   it('refuses no targets and unreadable lists', async () => {

@@ -3,10 +3,14 @@ import type { ReportWishes } from '../../actions/results/report-order.ts';
 import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts';
 import type { PacketRate } from '../../domain/packet-rate.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
+import { splitTargets } from '../../domain/targets/target.ts';
+import { readTargetList } from '../../domain/targets/target-list.ts';
 import type { Paper } from '../../report/report-facts.ts';
+import { countText } from '../terminal/draw/amounts.ts';
+import { printable } from '../terminal/draw/printable.ts';
 import { usage } from '../terminal/failure.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
-import type { chooseOutput } from '../terminal/output.ts';
+import { type chooseOutput, note } from '../terminal/output.ts';
 import type { NmapHabits } from './nmap/nmap-flags.ts';
 
 /** Flags of `scan` as parsed by commander. */
@@ -114,7 +118,7 @@ const maxListBytes = 8 * 1024 * 1024;
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
   const targets = await targetsOf(positional, flags);
   if (targets.length === 0) throw usage('no targets', 'portolan scan 192.0.2.10, or -f FILE');
-  const exclude = [...(await expand(listOf(flags.exclude))), ...(await fileOf(flags.excludeFile))];
+  const exclude = [...(await expand(flags.exclude)), ...(await fileOf(flags.excludeFile))];
   checkEgressFlags(flags);
   const options = dropUnset({
     scan_type: flags.scanType?.replace(/,udp$/, ''),
@@ -180,15 +184,18 @@ function frameworksOf(list: string): string[] {
 }
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
-  const named = await expand([...positional.flatMap(listOf), ...listOf(flags.targets)]);
-  return [...named, ...(await fileOf(flags.targetFile))];
+  const lists = await Promise.all([...positional, flags.targets].map(expand));
+  return [...lists.flat(), ...(await fileOf(flags.targetFile))];
 }
 
-/** Replaces `@file` by the list in that file, and `-` by that of stdin. */
-async function expand(items: string[]): Promise<string[]> {
+/** The targets of a word, with `@file` replaced by the list in that file, and `-` by that of stdin. */
+async function expand(word: string | undefined): Promise<string[]> {
+  if (word === undefined) return [];
+  // `10.0.0.1 - 10.0.0.9` does not mean stdin.
+  const isRange = /\s-\s/.test(word);
   const lists = await Promise.all(
-    items.map((item) => {
-      if (item === '-') return fileOf(item);
+    splitTargets(word).map((item) => {
+      if (item === '-' && !isRange) return fileOf(item);
       return item.startsWith('@') ? fileOf(item.slice(1)) : [item];
     }),
   );
@@ -209,17 +216,26 @@ export async function readListFile(file: string): Promise<string> {
   return file === '-' ? await readStdin() : await readText(file);
 }
 
-/** Items of a list file: one or more per line, comma-separated; `#` starts a comment. */
 async function readList(file: string): Promise<string[]> {
   if (file === '') throw usage('@ must be followed by a file name');
-  const text = await readListFile(file);
-  return text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/)
-    .map((line) => line.replace(/(^|\s)#[^]*$/, '').trim())
-    .filter((line) => line !== '')
-    .flatMap(listOf);
+  const { targets, reduced, ports, left } = readTargetList(await readListFile(file));
+  const name = file === '-' ? 'stdin' : file;
+  if (reduced.length > 0) {
+    const [first = ''] = reduced;
+    const more = reduced.length === 1 ? first : `${first} and ${reduced.length - 1} more`;
+    const hint =
+      ports.length > 0 && ports.length <= maxNamedPorts ? `; for their ports: -p ${ports.join(',')}` : '';
+    note(`warning: ${printable(`${name}: hosts taken from URLs and host:port (${more})${hint}`)}`);
+  }
+  if (left.length > 0)
+    note(
+      `warning: ${printable(`${name}: ${countText(left.length, 'line')} left out, no address of a single host: ${left[0]}`)}`,
+    );
+  return targets;
 }
+
+/** Maximum number of ports in a warning. */
+const maxNamedPorts = 20;
 
 async function readText(file: string): Promise<string> {
   let handle: Awaited<ReturnType<typeof open>> | undefined;
@@ -252,7 +268,20 @@ async function collect(stream: AsyncIterable<Buffer | string>, name: string): Pr
     size += part.length;
     if (size > maxListBytes) throw usage(`the list ${name} is larger than 8 MiB`);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return textOf(Buffer.concat(parts), name);
+}
+
+/**
+ * UTF-8, or UTF-16 with a byte order mark, as Windows writes lists.
+ * @throws PortolanError `usage` for bytes that are no text
+ */
+function textOf(bytes: Buffer, name: string): string {
+  const mark = bytes.subarray(0, 2).toString('latin1');
+  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : 'utf-8';
+  const text = new TextDecoder(encoding).decode(bytes);
+  if (text.includes('\0'))
+    throw usage(`the list ${name} is no text`, 'a file in UTF-8, or UTF-16 with a byte order mark');
+  return text;
 }
 
 function dropUnset(values: Record<string, unknown>): Record<string, unknown> {

@@ -19,6 +19,12 @@ describe('describeFailure', () => {
     );
   });
 
+  it('prints a target once that is wrong in several places', () => {
+    const targets = ['a', 'b', 'b'].map((value, index) => ({ index, value, reason: 'bad' }));
+    const error = invalidRequest('3 of 3 targets were rejected: "a": bad', [], { targets });
+    expect(describeFailure(error)).toBe('portolan: 3 of 3 targets were rejected: "a": bad\n  "b": bad\n');
+  });
+
   it('does not repeat what the message says', () => {
     const error = invalidRequest('ports: 0 is not a port', [{ field: 'ports', reason: '0 is not a port' }]);
     expect(describeFailure(error)).toBe('portolan: ports: 0 is not a port\n');

@@ -85,8 +85,9 @@ export function describeFailure(error: unknown): string {
     .map(({ field, value, reason }) => [field ?? JSON.stringify(value), reason] as const)
     .filter(([subject, reason], _, all) => !saysAlready(error.message, subject, reason, all.length))
     .map(([subject, reason]) => `${subject}: ${reason}`);
-  const shown = problems.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
-  if (problems.length > maxProblems) shown.push(`  ... and ${problems.length - maxProblems} more\n`);
+  const distinct = [...new Set(problems)];
+  const shown = distinct.slice(0, maxProblems).map((line) => `  ${printable(line)}\n`);
+  if (distinct.length > maxProblems) shown.push(`  ... and ${distinct.length - maxProblems} more\n`);
   const { try: hint } = error.details;
   if (typeof hint === 'string') shown.push(`  try: ${printable(hint)}\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;

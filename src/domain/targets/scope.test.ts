@@ -45,6 +45,20 @@ describe('compileScope', () => {
     ['2001:db8::1', false],
   ])('with rules answers %s: %s', (address, permitted) => expect(shipped.permits(address)).toBe(permitted));
 
+  it('takes ranges and octets in rules, but no names', () => {
+    const scope = compileScope({
+      allow: ['10.0.0.10-20', '10.0.*.1,7', '[2001:db8::]/120'],
+      deny: ['10.0.0-3.7'],
+    });
+    const inside = ['10.0.0.10', '10.0.0.20', '10.0.200.1', '10.0.4.7', '2001:db8::ff'];
+    expect(inside.filter((address) => !scope.permits(address))).toEqual([]);
+    expect(['10.0.0.21', '10.0.3.7', '10.1.0.1'].filter((address) => scope.permits(address))).toEqual([]);
+    for (const rule of ['web.example', 'web.example/28', '10.0.*', '10.0.0.9-1'])
+      expect(() => compileScope({ allow: [], deny: [rule] })).toThrow(
+        'is not an address, a CIDR block or a range',
+      );
+  });
+
   it('lets deny win over allow, even over the narrower rule', () => {
     const scope = compileScope({ allow: ['10.1.2.3'], deny: ['10.0.0.0/8'] });
     expect(scope.permits('10.1.2.3')).toBe(false);

@@ -1,6 +1,7 @@
 import { PortolanError } from '../errors.ts';
-import { type Address, parseAddress, parseNetwork } from './address.ts';
+import type { Address } from './address.ts';
 import { AddressSet, type Interval, unicastAddresses } from './address-set.ts';
+import { readIntervals } from './target.ts';
 
 /** Which addresses packets may go to. */
 export interface Scope {
@@ -10,7 +11,7 @@ export interface Scope {
 }
 
 /**
- * Compiles allow and deny lists of CIDR blocks and single addresses. Deny wins; an empty allow list means every
+ * Compiles allow and deny lists of addresses, CIDR blocks and ranges. Deny wins; an empty allow list means every
  * unicast address. Multicast, broadcast and unspecified addresses are never inside. A rule applies to every
  * interface.
  * @throws PortolanError `configuration` that names every invalid rule
@@ -36,22 +37,14 @@ function readRules(key: string, rules: readonly string[]) {
   const intervals: Interval[] = [];
   const problems: { field: string; reason: string }[] = [];
   for (const [index, rule] of rules.entries()) {
-    const interval = readRule(rule.trim());
-    if (interval !== null) intervals.push(interval);
+    // A rule for one interface only would leave the others open.
+    const read = rule.includes('%') ? null : readIntervals(rule.trim());
+    if (read !== null) intervals.push(...read);
     else
       problems.push({
         field: `${key}[${index}]`,
-        reason: `${JSON.stringify(rule)} is not a CIDR block or an address`,
+        reason: `${JSON.stringify(rule)} is not an address, a CIDR block or a range`,
       });
   }
   return { addresses: AddressSet.of(intervals), problems };
-}
-
-/** Rejects zones: a rule for one interface only would leave the others open. */
-function readRule(rule: string): Interval | null {
-  if (rule.includes('%')) return null;
-  const network = parseNetwork(rule);
-  if (network !== null) return network;
-  const address = parseAddress(rule);
-  return address && { family: address.family, first: address.value, last: address.value };
 }

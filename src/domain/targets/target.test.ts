@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAddress } from './address.ts';
-import { countAddresses, parseTargets } from './target.ts';
+import { countAddresses, countItems, parseTargets, splitTargets } from './target.ts';
 
 const interfaces = new Set(['lo', 'eth0', 'br-lan']);
 const parse = (...values: string[]) => parseTargets(values, interfaces);
@@ -35,6 +35,22 @@ describe('parseTargets: forms', () => {
     ['fe80::1%br-lan', 'ip', 'fe80::1%br-lan', 1n],
     ['fe80::1%br-lan-fe80::9%br-lan', 'range', 'fe80::1%br-lan-fe80::9%br-lan', 9n],
     [' \t10.0.0.5 ', 'ip', '10.0.0.5', 1n],
+    ['[::1]', 'ip', '::1', 1n],
+    ['[fe80::1%eth0]', 'ip', 'fe80::1%eth0', 1n],
+    ['[2001:DB8::]/120', 'cidr', '2001:db8::/120', 256n],
+    ['10.0.0-3.1,7', 'range', '10.0.0-3.1,7', 8n],
+    ['10.0.*.5', 'range', '10.0.*.5', 256n],
+    ['10.0.0.*', 'range', '10.0.0.0-10.0.0.255', 256n],
+    ['10.0.0-3.*', 'range', '10.0.0.0-10.0.3.255', 1024n],
+    ['10.0.0.1,7', 'range', '10.0.0.1,7', 2n],
+    ['10.0.0.7,1,2', 'range', '10.0.0.1-2,7', 3n],
+    ['10,11.0.0.1', 'range', '10-11.0.0.1', 2n],
+    ['10.0.0.250-', 'range', '10.0.0.250-10.0.0.255', 6n],
+    ['10.0.-.1', 'range', '10.0.*.1', 256n],
+    ['10.0.-1.1', 'range', '10.0.0-1.1', 2n],
+    ['Web.Example/28', 'cidr', 'web.example/28', 14n],
+    ['web.example./32', 'cidr', 'web.example/32', 1n],
+    ['web.example/120', 'cidr', 'web.example/120', 256n],
   ])('reads %s as %s %s', (item, kind, value, count) => {
     const list = parse(item);
     expect(list.problems).toEqual([]);
@@ -70,6 +86,36 @@ describe('parseTargets: forms', () => {
       { index: 2, value: '10.0.0.9-3', reason: expect.stringContaining('reversed') },
     ]);
     expect(list.targets.map(({ value }) => value)).toEqual(['10.0.0.1', 'ok.example']);
+  });
+
+  it('reads a comma in an octet as one item only where the whole text is one', () => {
+    expect(parse('10.0.0-3.1,7').items.map(({ value }) => value)).toEqual(['10.0.0-3.1,7']);
+    expect(parse('10.0.0.1,10.0.0.2').targets).toHaveLength(2);
+    expect(parse('10.0.0.1-5,10.0.1.1-5').targets).toHaveLength(2);
+    expect(parse('10.0.0.1, 7').targets).toMatchObject([{ value: '10.0.0.1,7' }]);
+    expect(parse('10.0.0.1,7,10.0.0.9').problems.map(({ value }) => value)).toEqual(['7']);
+    expect(parse('10.0.0.1,').problems.map(({ value }) => value)).toEqual(['']);
+    expect(parse('a.example,10.0.0.1,7').problems.map(({ value }) => value)).toEqual(['7']);
+  });
+
+  it('bounds the memory that octet ranges take', () => {
+    const gateways = '10.0-255.0-255.1';
+    expect(countAddresses(parse(gateways))).toBe(65_536n);
+    expect(reasonFor('10-11.0-255.0-255.1')).toContain('65536 separate');
+    const list = parse(...Array.from({ length: 1000 }, (_, n) => `10.0-255.0-255.${n % 250}`));
+    expect(list.items).toHaveLength(1);
+    expect(list.problems).toHaveLength(999);
+    expect(list.problems[0]?.reason).toContain('65536 separate');
+  });
+
+  it('names the networks around names apart from hosts', () => {
+    const list = parse('a.example/28', 'A.example./28', 'b.example/64', 'b.example');
+    expect(list.hostnames).toEqual(['b.example']);
+    expect(list.namedNetworks).toEqual([
+      { value: 'a.example/28', name: 'a.example', family: 4, prefix: 28 },
+      { value: 'b.example/64', name: 'b.example', family: 6, prefix: 64 },
+    ]);
+    expect(countAddresses(list)).toBe(14n + (1n << 64n) + 1n);
   });
 
   it.each(['10-20', '10-', '1-2-3', '10--20', '192-168-0-1', '10-20.', ' 10-20 '])(
@@ -142,7 +188,7 @@ describe('parseTargets: hostile texts', () => {
       fc.property(fc.array(fc.oneof(nearly, fc.string()), { maxLength: 4 }), (values) => {
         const list = parseTargets(values, interfaces);
         for (const { value, kind, ip } of list.targets) {
-          expect(value).toMatch(/^[a-z0-9._:%/-]+$/i);
+          expect(value).toMatch(/^[a-z0-9._:%/*,-]+$/i);
           expect(value).not.toMatch(/^-/);
           if (kind === 'hostname') expect(parseAddress(value)).toBeNull();
           if (ip !== undefined) expect(list.addresses.has(ip)).toBe(true);
@@ -154,12 +200,18 @@ describe('parseTargets: hostile texts', () => {
 
   it('reads its own values back to the same set', () => {
     const address = fc.oneof(fc.ipV4(), fc.ipV6());
+    const range = fc.tuple(fc.nat(255), fc.nat(255)).map((ends) => ends.sort((a, b) => a - b).join('-'));
+    const octet = fc.array(fc.oneof(fc.nat(255).map(String), range, fc.constant('*')), {
+      minLength: 1,
+      maxLength: 4,
+    });
     const item = fc.oneof(
       address,
       fc.tuple(fc.ipV4(), fc.nat(32)).map(([base, prefix]) => `${base}/${prefix}`),
       fc.tuple(fc.ipV6(), fc.nat(128)).map(([base, prefix]) => `${base}/${prefix}`),
       fc.tuple(fc.ipV4(), fc.nat(255)).map(([base, end]) => `${base}-${end}`),
       fc.tuple(address, address).map(([from, to]) => `${from}-${to}`),
+      fc.array(octet, { minLength: 4, maxLength: 4 }).map((octets) => octets.join('.')),
     );
     fc.assert(
       fc.property(item, (text) => {
@@ -185,11 +237,20 @@ describe('parseTargets: hostile texts', () => {
     ['a..b', 'empty label'],
     ['.example.net', 'empty label'],
     ['example.net..', 'empty label'],
-    ['10.0.0.1-', 'not an IP address'],
     ['10.0.0.10-300', 'last octet'],
     ['10.0.0.10-010', 'last octet'],
     ['10.0.0.1-10.0.0.300', 'not an IP address'],
-    ['10.0.0.1 - 10.0.0.5', 'blank'],
+    ['10.0.0.1 - 10.0.0.5', 'write 10.0.0.1-10.0.0.5'],
+    ['10.0.0.1\t10.0.0.5', 'separate targets with commas'],
+    ['10.0.0.20-10,5', 'reversed'],
+    ['10.0.0.256,1', 'from 0 to 255'],
+    ['10.0.0.01,1', 'from 0 to 255'],
+    ['10.0.1-2-3.1', 'from 0 to 255'],
+    ['10.0.*', 'four numbers'],
+    ['10.0.0-3.0/24', 'octet ranges have no prefix'],
+    ['10.1/16', 'write 10.1.0.0/16'],
+    ['10.0.0.0/255.255.255.0', 'write 10.0.0.0/24'],
+    ['224-230.0.0.1', 'multicast'],
     ['10.0.0.20-10', 'reversed'],
     ['2001:db8::f-2001:db8::1', 'reversed'],
     ['10.0.0.1-2001:db8::1', 'IPv4 to an IPv6'],
@@ -199,19 +260,37 @@ describe('parseTargets: hostile texts', () => {
     ['10.0.0.0/08', 'from 0 to 32'],
     ['2001:db8::/129', 'from 0 to 128'],
     ['::ffff:10.0.0.0/24', '96 to 128'],
-    ['example.net/24', 'not an IP address before'],
-    ['http://10.0.0.1/', 'URL'],
-    ['https://example.net', 'URL'],
+    ['example.net/login', 'for the host alone write example.net'],
+    ['example.net/129', 'from 0 to 128'],
+    ['/24', 'nothing before'],
+    ['1.2.3/x', 'before "/"'],
+    ['http://10.0.0.1/', 'URL; give its host alone: 10.0.0.1'],
+    ['https://u:p@example.net:8443/x?y=a@b', 'URL; give its host alone: example.net'],
+    ['http://[::1]:80/', 'URL; give its host alone: [::1]'],
     ['10.0.0.1:80', 'port'],
     ['example.net:443', 'port'],
     ['[::1]:80', 'port'],
-    ['[::1]', 'port'],
+    ['[10.0.0.1]', 'brackets are for IPv6 addresses'],
+    ['[::1]-[::5]', 'not an IP address'],
     ['user@example.net', 'not an IP address'],
     ['@targets.txt', 'not an IP address'],
-    ['*.example.net', 'not an IP address'],
-    ['10.0.0.*', 'not an IP address'],
+    ['*.example.net', 'no wildcards'],
     ['bücher.example', 'A-label'],
   ])('refuses %s', (item, part) => expect(reasonFor(item)).toContain(part));
+});
+
+describe('splitTargets', () => {
+  it.each([
+    ['10.0.0.1 10.0.0.2\t10.0.0.3', ['10.0.0.1', '10.0.0.2', '10.0.0.3']],
+    ['10.0.0.1, 10.0.0.2 ,a.example\nb.example', ['10.0.0.1', '10.0.0.2', 'a.example', 'b.example']],
+    ['10.0.0-3.1,7 10.0.0.9', ['10.0.0-3.1,7', '10.0.0.9']],
+    ['10.0.0.1,,10.0.0.2', ['10.0.0.1', '', '10.0.0.2']],
+    [' ', ['']],
+  ])('splits %j', (text, targets) => expect(splitTargets(text)).toEqual(targets));
+});
+
+it('countItems counts octet ranges as one item', () => {
+  expect(countItems(['10.0.0-3.1,7', '10.0.0.1,10.0.0.2', 'a.example'])).toBe(4);
 });
 
 describe('the whole internet', () => {

@@ -1,6 +1,14 @@
 import { networkInterfaces } from 'node:os';
-import { type Address, addressBits, formatAddress, parseAddress, parseNetwork } from './address.ts';
+import {
+  type Address,
+  addressBits,
+  type Family,
+  formatAddress,
+  parseAddress,
+  parseNetwork,
+} from './address.ts';
 import { AddressSet, type Interval, unicastAddresses } from './address-set.ts';
+import { hasOctetRanges, maxOctetIntervals, readOctetRanges } from './octet-ranges.ts';
 
 /** One item of a target list, in canonical spelling. */
 export interface Target {
@@ -38,14 +46,28 @@ export interface TargetList {
   covered: AddressSet;
   /** Lower case, deduplicated, in the given order. */
   hostnames: string[];
+  /** CIDR blocks around the addresses of names, deduplicated, in the given order. */
+  namedNetworks: NamedNetwork[];
   problems: TargetProblem[];
+}
+
+/** `host.example/28`: the block of that prefix length around an address of the name. */
+export interface NamedNetwork {
+  /** In canonical spelling. */
+  value: string;
+  name: string;
+  /** Of the addresses of the name that count: a prefix length up to 32 means IPv4, a longer one IPv6. */
+  family: Family;
+  prefix: number;
 }
 
 /** Meaning of one item. `skipEnds`: the first and last address are not hosts (network and broadcast address). */
 interface Meaning {
   target: Target;
-  interval?: Interval;
+  /** None of a name. */
+  intervals: Interval[];
   skipEnds?: boolean;
+  network?: NamedNetwork;
 }
 
 type Reading = Meaning | { reason: string };
@@ -81,10 +103,13 @@ export function parseTargets(values: readonly string[], interfaces?: Interfaces)
   const items: TargetItem[] = [];
   const problems: TargetProblem[] = [];
   const knownInterfaces = lazy(() => interfaces ?? localInterfaces());
+  // Counted before anything is expanded: a hostile list takes no more than one text.
+  let room = maxOctetIntervals;
   for (const [index, value] of values.entries()) {
-    for (const item of value.split(',').map(trimBlanks)) {
-      const reading = readItem(item, knownInterfaces);
+    for (const item of itemsOf(value)) {
+      const reading = readItem(item, knownInterfaces, room);
       if (!('reason' in reading)) {
+        if (reading.intervals.length > 1) room -= reading.intervals.length;
         meanings.set(reading.target.value, reading);
         items.push({ index, value: item, meaning: reading });
       } else if (problems.length < maxProblems) {
@@ -93,6 +118,26 @@ export function parseTargets(values: readonly string[], interfaces?: Interfaces)
     }
   }
   return { items, ...collect([...meanings.values()]), problems };
+}
+
+/** The items of a comma list. A number in an octet may be a list too: `10.0.0-3.1,7` is one item. */
+function itemsOf(value: string): string[] {
+  const parts = value.split(',').map(trimBlanks);
+  const whole = parts.join(',');
+  return hasOctetRanges(whole) ? [whole] : parts;
+}
+
+/**
+ * Targets of a text that separates them by commas, blanks, tabs or lines. Empty ones between commas are retained: they are
+ * mistakes to report.
+ */
+export function splitTargets(text: string): string[] {
+  const words = text
+    .split(',')
+    .map((part) => part.trim())
+    .join(',')
+    .split(/\s+/);
+  return words.flatMap(itemsOf);
 }
 
 /** The addresses to scan of one item; none of a host name. */
@@ -104,6 +149,7 @@ export function addressesOf({ meaning }: TargetItem): AddressSet {
 export function countItems(values: readonly string[]): number {
   let count = values.length;
   for (const value of values) {
+    if (hasOctetRanges(value)) continue;
     for (let comma = value.indexOf(','); comma >= 0; comma = value.indexOf(',', comma + 1)) count += 1;
   }
   return count;
@@ -111,68 +157,162 @@ export function countItems(values: readonly string[]): number {
 
 /** How many hosts a list names; a host name counts as one. */
 export function countAddresses(list: TargetList): bigint {
-  return list.addresses.size + BigInt(list.hostnames.length);
+  return list.addresses.size + countNamed(list);
+}
+
+/** How many hosts the names of a list stand for before they are resolved. */
+export function countNamed({
+  hostnames,
+  namedNetworks,
+}: Pick<TargetList, 'hostnames' | 'namedNetworks'>): bigint {
+  return namedNetworks.reduce(
+    (sum, { family, prefix }) =>
+      sum + (1n << BigInt(addressBits[family] - prefix)) - (skipsEnds(family, prefix) ? 2n : 0n),
+    BigInt(hostnames.length),
+  );
 }
 
 function collect(meanings: readonly Meaning[]): Omit<TargetList, 'items' | 'problems'> {
-  const covered = meanings.flatMap(({ interval }) => interval ?? []);
-  const hosts = meanings.flatMap(({ interval, skipEnds }) => {
-    if (interval === undefined) return [];
-    return skipEnds ? { ...interval, first: interval.first + 1n, last: interval.last - 1n } : interval;
-  });
+  const covered = meanings.flatMap(({ intervals }) => intervals);
+  const hosts = meanings.flatMap(({ intervals, skipEnds }) =>
+    skipEnds
+      ? intervals.map((interval) => ({ ...interval, first: interval.first + 1n, last: interval.last - 1n }))
+      : intervals,
+  );
   const targets = meanings.map(({ target }) => target);
   return {
     targets,
     addresses: AddressSet.of(hosts).intersect(unicastAddresses),
     covered: AddressSet.of(covered),
     hostnames: targets.filter(({ kind }) => kind === 'hostname').map(({ value }) => value),
+    namedNetworks: meanings.flatMap(({ network }) => network ?? []),
   };
 }
 
-function readItem(item: string, interfaces: () => Interfaces): Reading {
+/** @param room separate intervals that octet ranges may make */
+function readItem(item: string, interfaces: () => Interfaces, room: number): Reading {
   const unreadable = refuseText(item);
   if (unreadable !== null) return { reason: unreadable };
-  const reading = readCidr(item) ?? readSingle(item) ?? readRange(item) ?? readName(item);
+  const text = withoutBrackets(item);
+  const reading =
+    readCidr(text) ?? readSingle(text) ?? readRange(text) ?? readOctets(text, room) ?? readName(text);
   if ('reason' in reading) return reading;
   const unusable = refuseInterval(reading, interfaces);
   return unusable === null ? reading : { reason: unusable };
 }
 
+/** The addresses of an address, CIDR block or range, multicast too, for rules; null for any other text. */
+export function readIntervals(text: string): Interval[] | null {
+  const item = withoutBrackets(text);
+  const reading =
+    readCidr(item) ?? readSingle(item) ?? readRange(item) ?? readOctets(item, maxOctetIntervals);
+  return reading === null || 'reason' in reading || reading.network ? null : reading.intervals;
+}
+
 /** Rejects texts that cannot be any kind of target. */
 function refuseText(item: string): string | null {
   if (item === '') return 'is empty';
-  if (item.length > maxItemLength) return `${notATarget}: longer than ${maxItemLength} characters`;
-  if (/\p{Cc}/u.test(item)) return `${notATarget}: contains a control character`;
-  if (/[^\x20-\x7e]/.test(item)) {
+  if (item.length > maxItemLength && !hasOctetRanges(item))
+    return `${notATarget}: longer than ${maxItemLength} characters`;
+  if (/[^\P{Cc}\t]/u.test(item)) return `${notATarget}: contains a control character`;
+  if (/[^\t\x20-\x7e]/.test(item)) {
     return `${notATarget}: contains non-ASCII characters; write an international name as its A-label (xn--...)`;
   }
-  if (item.startsWith('-')) return `${notATarget}: starts with "-"`;
-  if (item.includes('://')) return `${notATarget}: a URL; give its host alone`;
-  if (item.includes(' ')) return `${notATarget}: contains a blank; separate targets with commas`;
+  if (item.startsWith('-'))
+    return `${notATarget}: starts with "-"${item === '-' ? '; a range has no blanks' : ''}`;
+  if (item.includes('://')) return `${notATarget}: a URL; give its host alone${hostHint(hostOfUrl(item))}`;
+  if (/[ \t]/.test(item)) {
+    const range = item.replaceAll(/[ \t]/g, '');
+    const isRange = readRange(range) !== null;
+    return `${notATarget}: contains a blank; ${isRange ? `write ${range}` : 'separate targets with commas'}`;
+  }
   return null;
+}
+
+/** The host of a URL; an empty text if it has none. */
+function hostOfUrl(url: string): string {
+  const rest = url.slice(url.indexOf('://') + 3);
+  const authority = rest.slice(0, rest.search(/[/?#]|$/));
+  return authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
+}
+
+function hostHint(host: string): string {
+  return host === '' ? '' : `: ${host}`;
+}
+
+/** `[2001:db8::1]`, as an IPv6 address stands in URLs, without the brackets. */
+function withoutBrackets(item: string): string {
+  const end = item.indexOf(']');
+  if (!item.startsWith('[') || end < 0) return item;
+  const [address, rest] = [item.slice(1, end), item.slice(end + 1)];
+  return address.includes(':') && /^(?:\/\d{1,3})?$/.test(rest) ? address + rest : item;
 }
 
 function readCidr(item: string): Reading | null {
   if (!item.includes('/')) return null;
   const network = parseNetwork(item);
-  if (network === null) return { reason: cidrReason(item) };
+  if (network === null) return readNamedNetwork(item) ?? { reason: cidrReason(item) };
   const { family, first, last, prefix, zone } = network;
   const value = `${formatAddress({ family, value: first, zone })}/${prefix}`;
   return {
     target: { value, kind: 'cidr' },
-    interval: { family, first, last, zone },
-    skipEnds: family === 4 && prefix >= 1 && prefix <= 30,
+    intervals: [{ family, first, last, zone }],
+    skipEnds: skipsEnds(family, prefix),
   };
 }
 
+function skipsEnds(family: Family, prefix: number): boolean {
+  return family === 4 && prefix >= 1 && prefix <= 30;
+}
+
+/** `host.example/28` */
+function readNamedNetwork(item: string): Reading | null {
+  const [host = '', length = '', ...more] = item.split('/');
+  const name = canonicalName(host);
+  const prefix = prefixOf(length);
+  if (more.length > 0 || prefix === null || isNumbersWithHyphens(name) || refuseName(name) !== null)
+    return null;
+  const value = `${name}/${prefix}`;
+  const family = prefix <= addressBits[4] ? 4 : 6;
+  return { target: { value, kind: 'cidr' }, intervals: [], network: { value, name, family, prefix } };
+}
+
+function prefixOf(text: string): number | null {
+  return /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= addressBits[6] ? Number(text) : null;
+}
+
 function cidrReason(item: string): string {
-  const [base, prefix] = item.split('/') as [string, string];
+  const [base = '', prefix = ''] = item.split('/');
   const address = parseAddress(base);
-  if (address === null) return `${notATarget}: ${base === '' ? 'nothing' : 'not an IP address'} before "/"`;
+  if (address === null) return `${notATarget}: ${baseReason(base, prefix)}`;
   if (base.includes(':') && address.family === 4)
     return `${notATarget}: the prefix of an IPv4-mapped block is a number from 96 to 128`;
   const most = addressBits[address.family];
-  return `${notATarget}: the prefix of an IPv${address.family} block is a number from 0 to ${most}, not "${prefix}"`;
+  const netmask = address.family === 4 ? lengthOfNetmask(prefix) : null;
+  const hint = netmask === null ? '' : `; write ${base}/${netmask}`;
+  return `${notATarget}: the prefix of an IPv${address.family} block is a number from 0 to ${most}, not "${prefix}"${hint}`;
+}
+
+/** Why the text before a `/` is neither an address nor a name with a prefix length. */
+function baseReason(base: string, prefix: string): string {
+  if (base === '') return 'nothing before "/"';
+  if (hasOctetRanges(base))
+    return 'octet ranges have no prefix; write the numbers of the block, as in 10.0.0-3.*';
+  if (/^\d{1,3}(?:\.\d{1,3}){0,2}$/.test(base) && prefixOf(prefix) !== null) {
+    const missing = 4 - base.split('.').length;
+    return `an IPv4 address has four decimal numbers; write ${base}${'.0'.repeat(missing)}/${prefix}`;
+  }
+  if (prefixOf(prefix) === null && refuseName(canonicalName(base)) === null)
+    return `a prefix is a number from 0 to 128, not "${prefix}"; for the host alone write ${base}`;
+  return 'not an IP address or host name before "/"';
+}
+
+/** The prefix length of `255.255.255.0`; null for any other text. */
+function lengthOfNetmask(text: string): number | null {
+  const address = parseAddress(text);
+  if (address?.family !== 4) return null;
+  const bits = address.value.toString(2).padStart(addressBits[4], '0');
+  return /^1+0*$/.test(bits) ? bits.replaceAll('0', '').length : null;
 }
 
 function readSingle(item: string): Reading | null {
@@ -180,7 +320,7 @@ function readSingle(item: string): Reading | null {
   if (address === null) return null;
   const ip = formatAddress(address);
   const { family, value, zone } = address;
-  return { target: { value: ip, kind: 'ip', ip }, interval: { family, first: value, last: value, zone } };
+  return { target: { value: ip, kind: 'ip', ip }, intervals: [{ family, first: value, last: value, zone }] };
 }
 
 /** A hyphen also occurs in names and zones, so the first one with an address on both sides separates a range. */
@@ -212,15 +352,28 @@ function rangeOf(from: Address, to: Address): Reading {
   if (from.value > to.value) return { reason: 'a reversed range: it ends before it starts' };
   const value = `${formatAddress(from)}-${formatAddress(to)}`;
   const { family, zone } = from;
-  return { target: { value, kind: 'range' }, interval: { family, first: from.value, last: to.value, zone } };
+  const interval = { family, first: from.value, last: to.value, zone };
+  return { target: { value, kind: 'range' }, intervals: [interval] };
+}
+
+/** `10.0.0-3.1,7`, `10.0.*.5` */
+function readOctets(item: string, room: number): Reading | null {
+  if (!hasOctetRanges(item)) return null;
+  const ranges = readOctetRanges(item, room);
+  if ('reason' in ranges) return { reason: `${notATarget}: ${ranges.reason}` };
+  return { target: { value: ranges.value, kind: 'range' }, intervals: ranges.intervals };
 }
 
 function readName(item: string): Reading {
-  const name = item.toLowerCase().replace(/\.$/, '');
+  const name = canonicalName(item);
   if (isNumbersWithHyphens(name)) return { reason: ambiguousRange };
   const reason = refuseName(name);
   if (reason !== null) return { reason: reason === '' ? notATarget : `${notATarget}: ${reason}` };
-  return { target: { value: name, kind: 'hostname' } };
+  return { target: { value: name, kind: 'hostname' }, intervals: [] };
+}
+
+function canonicalName(text: string): string {
+  return text.toLowerCase().replace(/\.$/, '');
 }
 
 /** `10-20`: the end of a range without its start, or the first label of a name. */
@@ -234,6 +387,9 @@ function refuseName(name: string): string | null {
   const last = labels.at(-1) as string;
   if (name.includes('%')) return 'only a link-local address (fe80::/10) has a zone, the name of an interface';
   if (isHostAndPort(name)) return 'a host with a port; give the host alone, and the port as a port to scan';
+  if (/^\[.*\]$/.test(name)) return 'brackets are for IPv6 addresses';
+  if (/^[\d.*-]+$/.test(name) && name.includes('*')) return 'octet ranges are four numbers, as in 10.0.*.*';
+  if (name.includes('*')) return 'names have no wildcards; list them';
   if (!/^[a-z0-9._-]+$/.test(name)) return '';
   if (labels.some((label) => label.length === 0)) return 'empty label between dots';
   // Resolvers accept 127.1, 2130706433 and 0x7f000001 as addresses, so a name must not end in a number.
@@ -246,7 +402,7 @@ function refuseName(name: string): string | null {
 }
 
 function isHostAndPort(text: string): boolean {
-  return /^\[.*\](?::\d*)?$/.test(text) || /^[^:]+:\d*$/.test(text);
+  return /^\[.*\]:\d*$/.test(text) || /^[^:]+:\d*$/.test(text);
 }
 
 function numericReason(labels: readonly string[]): string {
@@ -257,12 +413,14 @@ function numericReason(labels: readonly string[]): string {
   return labels.length === 4 ? '' : 'an IPv4 address has four decimal numbers';
 }
 
-function refuseInterval({ interval }: Meaning, interfaces: () => Interfaces): string | null {
-  if (interval === undefined) return null;
-  const { zone = null } = interval;
+function refuseInterval({ intervals }: Meaning, interfaces: () => Interfaces): string | null {
+  const kinds = intervals.map(notUnicastKind);
+  const [first] = intervals;
+  if (first === undefined) return null;
+  const { zone = null } = first;
   if (zone !== null && !interfaces().has(zone)) return `no network interface "${zone}"`;
-  const kind = notUnicastKind(interval);
-  return kind === null ? null : `${kind} cannot be scanned`;
+  const [kind = null] = kinds;
+  return kind === null || kinds.includes(null) ? null : `${kind} cannot be scanned`;
 }
 
 /** The kind of addresses if no address of the interval can be a single host. */

@@ -2,7 +2,13 @@ import type { Config } from '../../config/schema.ts';
 import type { FieldProblem } from '../../domain/errors.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import { compileScope, type Scope } from '../../domain/targets/scope.ts';
-import { addressesOf, countItems, parseTargets, type TargetList } from '../../domain/targets/target.ts';
+import {
+  addressesOf,
+  countItems,
+  countNamed,
+  parseTargets,
+  type TargetList,
+} from '../../domain/targets/target.ts';
 import { quote } from './quote.ts';
 import { maxTargets, type Submission } from './submission.ts';
 
@@ -69,7 +75,7 @@ function checkCount(
 ): void {
   const limit = config.scanner.max_addresses;
   if (limit === 0) return;
-  const count = wanted.addresses.minus(excluded.covered).size + BigInt(wanted.hostnames.length);
+  const count = wanted.addresses.minus(excluded.covered).size + countNamed(wanted);
   if (count <= BigInt(limit)) return;
   problems.push({
     field: 'targets',

@@ -61,11 +61,12 @@ export function submissionFacts(
   const wanted = parseTargets(targets);
   const unwanted =
     isTextList(exclude) && countItems(exclude) <= maxCounted ? parseTargets(exclude).covered : null;
+  const names = wanted.hostnames.length + wanted.namedNetworks.length;
   const addresses = unwanted ? wanted.addresses.minus(unwanted) : wanted.addresses;
   return {
     targets: targets.length,
     addresses: Number(addresses.size),
-    ...(wanted.hostnames.length > 0 && { hostnames: wanted.hostnames.length }),
+    ...(names > 0 && { hostnames: names }),
     rule: refusal && !isOutOfScope(refusal) ? refusal.code : scopeRule(addresses, config),
   };
 }

@@ -190,8 +190,9 @@ async function candidates(
   const found: string[] = [];
   for (const { scan_id, targets, targets_total } of scans) {
     const all = targets_total === undefined ? targets : (await show(scan_id)).targets;
-    const { addresses, hostnames } = parseTargets(all);
-    if (hostnames.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host)) found.push(scan_id);
+    const { addresses, hostnames, namedNetworks } = parseTargets(all);
+    if (hostnames.length + namedNetworks.length > 0 || addresses.has(host) || !/^[\d.:a-f]+$/i.test(host))
+      found.push(scan_id);
   }
   return found;
 }

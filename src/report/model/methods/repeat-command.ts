@@ -16,7 +16,10 @@ export function repeatCommand(request: ScanRequest): string {
 function optionsOf(request: ScanRequest): string[] {
   const { exclude, profile, dag, ports, rate, vuln, pool, options } = request;
   return [
-    ...(exclude.length > 0 ? ['--exclude', exclude.join(',')] : []),
+    // A comma may stand in an octet.
+    ...(exclude.length > 0
+      ? ['--exclude', exclude.join(exclude.some((target) => target.includes(',')) ? ' ' : ',')]
+      : []),
     ...(dag === null ? ['--profile', profile] : ['--dag', dag]),
     ...(ports === null ? [] : ['--ports', ports]),
     '--rate',

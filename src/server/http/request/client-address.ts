@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import { type Address, formatAddress, parseAddress, parseNetwork } from '../../../domain/targets/address.ts';
-import { AddressSet, type Interval } from '../../../domain/targets/address-set.ts';
+import { type Address, formatAddress, parseAddress } from '../../../domain/targets/address.ts';
+import { AddressSet } from '../../../domain/targets/address-set.ts';
+import { readIntervals } from '../../../domain/targets/target.ts';
 import type { RequestHead } from '../../access/auth.ts';
 
 /**
@@ -12,9 +13,9 @@ export class ClientAddresses {
   /** Cache: connections whose peer is the client itself. */
   readonly #untrusted = new WeakMap<Socket, string>();
 
-  /** @param proxies addresses and CIDR blocks (`server.trusted_proxies`) */
+  /** @param proxies addresses, CIDR blocks and ranges (`server.trusted_proxies`) */
   constructor(proxies: readonly string[]) {
-    this.#trusted = AddressSet.of(proxies.flatMap(intervalOf));
+    this.#trusted = AddressSet.of(proxies.flatMap((proxy) => readIntervals(proxy) ?? []));
   }
 
   /** In canonical form. An entry that is not an address stops the search: the proxy that forwarded it is the client. */
@@ -37,13 +38,6 @@ export class ClientAddresses {
     }
     return formatAddress(client);
   }
-}
-
-function intervalOf(text: string): Interval[] {
-  const network = parseNetwork(text);
-  if (network) return [network];
-  const address = parseAddress(text);
-  return address ? [{ family: address.family, first: address.value, last: address.value }] : [];
 }
 
 /** The entries of all X-Forwarded-For headers, the last one first. */

@@ -195,7 +195,8 @@ export const submissionSchema = Type.Object(
     targets: Type.Array(text, {
       minItems: 1,
       maxItems: maxTargets,
-      description: 'addresses, CIDR blocks, ranges, host names',
+      description:
+        'addresses, CIDR blocks, ranges (`192.0.2.10-20`), octets as in nmap (`10.0.0-3.1,7`), host names, names with a prefix length (`host.example/28`)',
     }),
     profile: Type.Optional(
       Type.String({
@@ -221,7 +222,8 @@ export const submissionSchema = Type.Object(
       Type.Union(
         [text, Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 65_535 })],
         {
-          description: 'ports instead of those of the profile, e.g. `22,80,8000-8100` or `top-100`',
+          description:
+            'ports instead of those of the profile, e.g. `22,80,8000-8100`, `top-100`, `ssh,http*`, `60000-`, `[1-1024]` (known ports) or `22,U:53`',
         },
       ),
     ),

@@ -23,6 +23,13 @@ const draft = {
 
 it('separates targets by commas, blanks and lines, each once', () => {
   expect(targetsIn(' 10.0.0.1,10.0.0.2\n10.0.0.1 ')).toEqual(['10.0.0.1', '10.0.0.2']);
+  expect(targetsIn('10.0.0-3.1,7, 10.0.0.9 a.example,10.0.0.1')).toEqual([
+    '10.0.0-3.1,7',
+    '10.0.0.9',
+    'a.example',
+    '10.0.0.1',
+  ]);
+  expect(targetsIn('10.0.0-3.1,7\n10.0.*.5')).toEqual(['10.0.0-3.1,7', '10.0.*.5']);
   expect(targetsIn('')).toEqual([]);
 });
 

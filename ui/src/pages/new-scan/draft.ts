@@ -81,7 +81,14 @@ function subscribe(listener: () => void): () => void {
 
 /** Targets of a text: separated by commas, blanks or lines. */
 export function targetsIn(text: string): string[] {
-  return [...new Set(text.split(/[\s,;]+/).filter((part) => part !== ''))];
+  const parts = text.split(/[\s;]+/).map((part) => (part.endsWith(',') ? part.slice(0, -1) : part));
+  const words = parts.flatMap((part) => (isOctetList(part) ? part : part.split(',')));
+  return [...new Set(words.filter((word) => word !== ''))];
+}
+
+/** `10.0.0-3.1,7`: one target, whose octets are lists. */
+function isOctetList(word: string): boolean {
+  return /^\d[\d.*,-]*$/.test(word) && word.split('.').length === 4;
 }
 
 /** The body of the request. */
@@ -188,7 +195,7 @@ export function commandOf({
   const parts = [
     'portolan scan',
     ...targets.map(quoted),
-    ...flag('--exclude', exclude?.join(',')),
+    ...flag('--exclude', exclude?.join(exclude.some((target) => target.includes(',')) ? ' ' : ',')),
     ...flag('--profile', profile),
     ...flag('--dag', dag),
     ...(vuln ? ['--vuln'] : ['--no-vuln']),
