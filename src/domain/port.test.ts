@@ -11,6 +11,7 @@ const catalogue: PortCatalog = {
     ['http-alt', [8000, 8080]],
     ['domain', [53]],
   ]),
+  known: { tcp: new Set([22, 53, 443, 1500, 8000, 8080]), udp: new Set([53, 161]) },
 };
 const tcp = (spec: string) => parsePorts(spec, catalogue).tcp;
 
@@ -40,6 +41,17 @@ describe('parsePorts', () => {
     ['top-3', [1998, 1999, 2000]],
     ['top:1', [2000]],
     ['TOP-2', [1999, 2000]],
+    ['-3', [1, 2, 3]],
+    ['65533-', [65_533, 65_534, 65_535]],
+    ['22,-2,65535-', [1, 2, 22, 65_535]],
+    ['http-*', [8000, 8080]],
+    ['http?,ss?', [22, 443]],
+    ['*S*', [22, 443]],
+    ['[1-1024]', [22, 53, 443]],
+    ['[-100]', [22, 53]],
+    ['[8000-]', [8000, 8080]],
+    ['9,[20-30, 400-500],10', [9, 10, 22, 443]],
+    ['[ssh,top-501]', [22, 1500]],
   ])('reads %s', (spec, ports) => expect(parsePorts(spec, catalogue)).toEqual({ tcp: ports, udp: [] }));
 
   it('reads all, -, common and the whole ranking', () => {
@@ -55,6 +67,8 @@ describe('parsePorts', () => {
       tcp: [22, 80, 443],
       udp: [53, 161, 500],
     });
+    expect(parsePorts('U:[-],T:[20-30],9', catalogue)).toEqual({ tcp: [9, 22], udp: [53, 161] });
+    expect(parsePorts('U:*', catalogue).udp).toEqual([53]);
     expect(parsePorts('U:all', catalogue)).toMatchObject({ tcp: [], udp: { length: 65_535 } });
   });
 
@@ -69,8 +83,6 @@ describe('parsePorts', () => {
     '0-10',
     '1-65536',
     '20-10',
-    '-5',
-    '5-',
     '1-2-3',
     '--',
     '022',
@@ -95,10 +107,46 @@ describe('parsePorts', () => {
     'U:top-10',
     'U:common',
     '２２',
+    '-0',
+    '0-',
+    '65536-',
+    '-65536',
+    '[22',
+    '22]',
+    '[]',
+    '[22]80',
+    '[[22]]',
+    '[T:22]',
+    '[9]',
+    'https?',
+    'x*',
+    'S:9',
+    'P:1',
+    'tcp:80',
+    '80/tcp',
+    'top1000',
     '22\n,\u0000',
   ])('refuses %j and names the item', (spec) => {
     expect(problemsOf(spec).length).toBeGreaterThan(0);
   });
+
+  it.each([
+    ['0-65535', '- is all 65,535 ports'],
+    ['sshd', 'did you mean ssh?'],
+    ['S:9', 'SCTP'],
+    ['udp:53', 'write U:53'],
+    ['53/udp', 'write U:53'],
+    ['X:53', 'T: is TCP, U: is UDP'],
+    ['22 80', 'separate ports with commas'],
+    ['22;80', 'separate ports with commas'],
+    ['top1000', 'write top-1000'],
+    ['top', 'write top-100'],
+    ['[22', 'has no "]"'],
+    ['[9]', 'has no known port'],
+    ['x*', 'matches no known service name'],
+  ])('says of %s what to write', (spec, text) =>
+    expect(problemsOf(spec)).toEqual([expect.stringContaining(text)]),
+  );
 
   it('names every bad item at once', () => {
     const problems = problemsOf('22,0,80,20-10,nosuch');
@@ -114,6 +162,9 @@ describe('parsePorts', () => {
     expect(problemsOf(','.repeat(1_000_000))).toHaveLength(1);
     expect(problemsOf('0,'.repeat(60_000)).length).toBeLessThanOrEqual(100);
     expect(problemsOf('x'.repeat(1_000_000))[0]?.length).toBeLessThan(200);
+    expect(problemsOf('ssh*,'.repeat(1000))).toEqual([expect.stringContaining('100 names with wildcards')]);
+    expect(problemsOf('*'.repeat(1_000_000))).toHaveLength(1);
+    expect(tcp('[1-65535],'.repeat(6_000).slice(0, -1))).toHaveLength(6);
   });
 
   describe('the work of a long list', () => {
@@ -166,7 +217,21 @@ describe('parsePorts', () => {
     const item = fc.oneof(
       fc.integer({ min: -1, max: 66_000 }).map(String),
       fc.tuple(fc.nat(66_000), fc.nat(66_000)).map(([first, last]) => `${first}-${last}`),
-      fc.constantFrom('ssh', 'all', '-', 'common', 'top-5', 'T:22', 'U:53', '', 'zz'),
+      fc.constantFrom(
+        'ssh',
+        'all',
+        '-',
+        'common',
+        'top-5',
+        'T:22',
+        'U:53',
+        '',
+        'zz',
+        '[1-',
+        '9-]',
+        '*s',
+        '[-]',
+      ),
       fc.string({ maxLength: 8 }),
     );
     fc.assert(

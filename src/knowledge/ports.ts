@@ -432,10 +432,17 @@ function namesByPort(): Map<string, string> {
 
 const nameOfPort = namesByPort();
 
+const ranked = [common, frequent, occasional, historic, moved].flat(2);
+
+function withService(protocol: Protocol): number[] {
+  return services.flatMap(([, ports, transport]) => (transports(transport).includes(protocol) ? ports : []));
+}
+
 /** Keywords of the port grammar. */
 export const portCatalog: PortCatalog = {
-  ranked: [common, frequent, occasional, historic, moved].flat(2),
+  ranked,
   services: portsByName(),
+  known: { tcp: new Set([...ranked, ...withService('tcp')]), udp: new Set(withService('udp')) },
 };
 
 /** The service that usually listens on a port: a hint for the first probe, never evidence. Null when there is none. */

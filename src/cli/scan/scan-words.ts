@@ -81,14 +81,20 @@ function isTaken(word: string, own: ReadonlyMap<string, Option>): boolean {
 }
 
 /**
- * Whether a value of `-p` is a port list. No profile has a name that is one. A list of digits is one too if it is wrong:
- * then the error is about ports.
+ * Whether a value of `-p` is a port list. No profile has a name that is one. What no profile can be called is a port list
+ * too if it is wrong: then the error is about ports.
  */
 export async function meansPorts(value: string): Promise<boolean> {
-  if (/^(?:[TUtu]:)?[\d,-]+$/.test(value)) return true;
+  if (/^(?:[TUtu]:)?[\d,-]+$/.test(value) || !mayBeProfile(value)) return true;
   const [{ readsAsPorts }, { portCatalog }] = await Promise.all([
     import('../../domain/port.ts'),
     import('../../knowledge/ports.ts'),
   ]);
   return readsAsPorts(value, portCatalog);
+}
+
+/** A name, or a file; not `80/tcp` and `top1000`. */
+function mayBeProfile(value: string): boolean {
+  if (/^(?:\d+\/(?:tcp|udp)|top[-:_]?\d.*)$/i.test(value)) return false;
+  return /^[a-z0-9][\w-]*$/i.test(value) || /[/\\]|\.(?:ya?ml|json)$/i.test(value);
 }

@@ -81,9 +81,10 @@ export const nmapGroups: readonly NmapGroup[] = [
   {
     title: 'Ports',
     rows: [
-      { flags: ['-p'], value: 'LIST', here: 'the same: 22,80 8000-8100 - U:53 ssh', own: true },
+      { flags: ['-p'], value: 'LIST', here: 'the same: 22,80 -100 [1-99] U:53 ssh http*', own: true },
       { flags: ['-F'], here: '--ports top-100', words: () => ['--ports', 'top-100'] },
       { flags: ['--top-ports'], value: 'N', here: 'the same', own: true },
+      { flags: ['--port-ratio'], value: 'X', here: '--top-ports N', rejected: '--top-ports N' },
       { flags: ['--exclude-ports'], value: 'LIST', here: 'the same', own: true },
       { flags: ['-sS'], here: '--scan-type syn', transport: 'syn' },
       { flags: ['-sT'], here: '--scan-type connect', transport: 'connect' },
