@@ -38,6 +38,12 @@ describe('chooseOutput', () => {
     [{ output: 'report.SARIF' }, 'report.SARIF', 'sarif'],
     [{ output: 'report.yml' }, 'report.yml', 'yaml'],
     [{ output: 'html' }, 'html', 'text'],
+    [{ output: 'scan.nmap' }, 'scan.nmap', 'text'],
+    [{ output: '.hidden' }, '.hidden', 'text'],
+    [{ output: 'folder.d/result' }, 'folder.d/result', 'text'],
+    [{ output: '/dev/null' }, '/dev/null', 'text'],
+    [{ output: 'report.docx', format: 'html' }, 'report.docx', 'html'],
+    [{ output: 'report.docx', format: 'text' }, 'report.docx', 'text'],
   ] as const)('%j', (flags, file, format) => {
     expect(chooseOutput(flags)).toEqual({ file, format });
   });
@@ -46,6 +52,11 @@ describe('chooseOutput', () => {
     [{ format: 'xml' }, 'unknown format'],
     [{ output: 'scan.tar.gz' }, 'workspace export'],
     [{ output: '' }, 'needs a file name'],
+    [{ output: 'report.docx' }, 'unknown ending ".docx" of report.docx (.json, '],
+    [{ output: 'report.html.part' }, 'unknown ending ".part"'],
+    [{ output: 'scan-192.0.2.10' }, 'unknown ending ".10"'],
+    [{ output: 'scan.' }, 'unknown ending "."'],
+    [{ output: 'scan.constructor' }, 'unknown ending'],
   ])('refuses %j', (flags, reason) => {
     expect(() => chooseOutput(flags)).toThrow(reason);
   });
@@ -56,10 +67,16 @@ describe('chooseFile', () => {
     [{ output: 'scan.tar.gz' }, 'tar.gz'],
     [{ output: 'SCAN.TAR.GZ' }, 'tar.gz'],
     [{ output: 'scan.tgz' }, 'tar.gz'],
-    [{ output: 'scan.gz' }, 'text'],
     [{ format: 'tar.gz' }, 'tar.gz'],
   ] as const)('takes %j for %s', (flags, format) => {
     expect(chooseFile(flags)).toMatchObject({ format });
+  });
+
+  it('names the endings of the command when it rejects one', () => {
+    const rejected = expect.objectContaining({ code: 'usage', exitCode: 2 });
+    expect(() => chooseFile({ output: 'scan.gz' })).toThrow(rejected);
+    expect(() => chooseFile({ output: 'scan.gz' })).toThrow(/\.sarif, .*\.tar\.gz/);
+    expect(() => chooseOutput({ output: 'scan.gz' })).toThrow(/\.sarif, (?!.*\.tar\.gz)/);
   });
 });
 

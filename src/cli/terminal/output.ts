@@ -35,6 +35,7 @@ const extensions: Record<string, string> = {
   '.ndjson': 'jsonl',
   '.csv': 'csv',
   '.txt': 'text',
+  '.nmap': 'text',
   '.yaml': 'yaml',
   '.yml': 'yaml',
   '.html': 'html',
@@ -66,10 +67,11 @@ export function paperOption(): Option {
 
 /**
  * Destination and format of results: `-o` names a file, except that a bare format name is the format; without `--format`
- * the extension of the file decides, else text. `file: null` is stdout.
+ * the ending of the file decides, and a file without one gets text. `file: null` is stdout.
+ * @throws PortolanError `usage` for an unknown ending or format
  */
 export function chooseOutput(flags: OutputFlags): { file: string | null; format: OutputFormat } {
-  const { file, format } = chooseFile(flags);
+  const { file, format } = chooseFile(flags, outputFormats);
   if (format === 'tar.gz') throw usage('format tar.gz is only for workspace export');
   return { file, format };
 }
@@ -79,16 +81,26 @@ interface OutputFlags {
   format?: string | undefined;
 }
 
-/** The same, including tar.gz. */
-export function chooseFile(flags: OutputFlags): { file: string | null; format: FileFormat } {
+/** The same, including tar.gz. @param offered formats that a rejection names */
+export function chooseFile(
+  flags: OutputFlags,
+  offered: readonly FileFormat[] = [...outputFormats, 'tar.gz'],
+): { file: string | null; format: FileFormat } {
   const word = flags.output !== undefined && bareWords.includes(flags.output);
   const file = word || flags.output === '-' ? null : (flags.output ?? null);
   if (file === '') throw usage('--output needs a file name');
   const named = flags.format ?? (word ? flags.output : undefined);
-  const extension = file ? extensionOf(file) : '';
-  const ofFile = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
-  const format = named ?? ofFile ?? 'text';
+  const format = named ?? (file === null ? 'text' : formatOfEnding(file, offered));
   return { file, format: checkFormat(format) };
+}
+
+/** Text for a file without an ending. @throws PortolanError `usage` for an unknown ending */
+function formatOfEnding(file: string, offered: readonly string[]): string {
+  const ending = extensionOf(file);
+  if (ending === '') return 'text';
+  if (Object.hasOwn(extensions, ending)) return extensions[ending] as string;
+  const known = Object.keys(extensions).filter((name) => offered.includes(extensions[name] as string));
+  throw usage(`unknown ending "${ending}" of ${file} (${known.join(', ')}); with --format it may be any`);
 }
 
 function extensionOf(file: string): string {
