@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import type { Finding, Severity } from '../../domain/finding.ts';
+import { type Finding, knownSeverity, type Severity } from '../../domain/finding.ts';
 import type { ErrorRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import { completeRow, jsonText } from '../record/row-line.ts';
@@ -23,9 +23,22 @@ const levels: Record<Severity, 'error' | 'warning' | 'note'> = {
   info: 'note',
 };
 
+/** Longest description of a rule that GitHub code scanning takes, characters. */
+const maxDescription = 1024;
+
+/** Scores of severities without a CVSS score, in the middle of the ranges that GitHub code scanning reads. */
+const usualScores: Record<Severity, number | null> = {
+  critical: 9.5,
+  high: 8,
+  medium: 5.5,
+  low: 2,
+  info: null,
+};
+
 /**
- * The findings as SARIF 2.1.0 (OASIS): one run, one result per finding, one rule per finding id, errors and warnings
- * of the scan as notifications. `rows` are in the order of `RecordView.rows`; one row and the rules are in memory.
+ * The findings as SARIF 2.1.0 (OASIS), with what GitHub code scanning requires of it: one run, one result per finding, one
+ * rule per finding id, errors and warnings of the scan as notifications. `rows` are in the order of `RecordView.rows`;
+ * one row and the rules are in memory.
  */
 export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield* inPieces(document(head, rows));
@@ -34,7 +47,7 @@ export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultR
 /** Rules are complete only after the last result, so `tool` comes last: members of an object have no order. */
 async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield `{"$schema":${jsonText(schemaUri)},"version":"2.1.0","runs":[{"invocations":[{${invocation(head)}`;
-  const rules = new Map<string, object>();
+  const rules = new Map<string, Rule>();
   let notes = head.warnings.length;
   let results = -1;
   for await (const row of rows) {
@@ -48,15 +61,15 @@ async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): Asyn
       results = 0;
     }
     const complete = completeRow(row);
-    const { id } = complete.vulnerability;
-    if (!rules.has(id) && rules.size < maxRules) rules.set(id, ruleOf(complete.vulnerability));
+    addRule(rules, complete.vulnerability);
     yield `${results++ === 0 ? '' : ','}${jsonText(resultOf(complete))}`;
   }
   if (results < 0) yield resultsStart;
   yield '],"tool":{"driver":{';
-  yield `"name":${jsonText(generator.name)},"version":${jsonText(generator.version)},"rules":[`;
+  yield `"name":${jsonText(generator.name)},"version":${jsonText(generator.version)},`;
+  yield `"informationUri":${jsonText(generator.informationUri)},"rules":[`;
   let described = 0;
-  for (const rule of rules.values()) yield `${described++ === 0 ? '' : ','}${jsonText(rule)}`;
+  for (const { descriptor } of rules.values()) yield `${described++ === 0 ? '' : ','}${jsonText(descriptor)}`;
   yield `]}},${runFacts(head)}}]}\n`;
 }
 
@@ -74,12 +87,9 @@ function invocation({ status, partial, timestamp, summary, warnings }: ResultHea
   return `${jsonText(facts).slice(1, -1)},"toolExecutionNotifications":[${notes}`;
 }
 
+/** Without `automationDetails`: it would take the place of the category that an upload to GitHub names. */
 function runFacts({ scan_id, targets, summary }: ResultHead): string {
-  const facts = {
-    automationDetails: { id: `${generator.name.toLowerCase()}/${scan_id}` },
-    columnKind: 'utf16CodeUnits',
-    properties: { targets, summary },
-  };
+  const facts = { columnKind: 'utf16CodeUnits', properties: { scan_id, targets, summary } };
   return jsonText(facts).slice(1, -1);
 }
 
@@ -98,19 +108,54 @@ function errorNotification(row: ErrorRow): object {
   return { level: 'error', descriptor: { id: code }, message: { text }, properties: { node, target } };
 }
 
-function ruleOf({ id, title, severity, cvss, references, remediation }: Finding): object {
-  const helpUri = references.find(isWebAddress);
+interface Rule {
+  descriptor: object;
+  /** Of the most severe finding so far. */
+  score: number;
+}
+
+/** A rule describes the most severe of its findings, so that it does not depend on which host comes first. */
+function addRule(rules: Map<string, Rule>, finding: Finding): void {
+  const known = rules.get(finding.id);
+  const score = scoreOf(finding) ?? 0;
+  if (known === undefined ? rules.size < maxRules : score > known.score)
+    rules.set(finding.id, { descriptor: ruleOf(finding), score });
+}
+
+/** Above 0 up to 10; null without a severity for security. */
+function scoreOf({ cvss, severity }: Finding): number | null {
+  const score = cvss?.score ?? usualScores[knownSeverity(severity)];
+  return score !== null && score > 0 && score <= 10 ? score : null;
+}
+
+/** GitHub code scanning rejects empty texts. */
+function ruleOf(finding: Finding): object {
+  const { id, title, severity, affected, references, remediation } = finding;
+  const score = scoreOf(finding);
+  const name = shortened(title.trim() || id);
+  const description = affected ? shortened(`${name}. Affected: ${affected}`) : name;
+  const help = [remediation, ...references].join('\n').trim();
+  const helpUri = references.find(isWebAddress) ?? cvePage(id);
   return {
     id,
-    shortDescription: { text: title },
-    ...(remediation === '' ? {} : { help: { text: remediation } }),
-    ...(helpUri === undefined ? {} : { helpUri }),
+    shortDescription: { text: name },
+    fullDescription: { text: description },
+    help: { text: help || description },
+    ...(helpUri === null ? {} : { helpUri }),
     defaultConfiguration: { level: levels[severity] ?? 'note' },
     properties: {
       tags: ['security'],
-      ...(cvss === null ? {} : { 'security-severity': cvss.score.toFixed(1) }),
+      ...(score === null ? {} : { 'security-severity': score.toFixed(1) }),
     },
   };
+}
+
+function shortened(text: string): string {
+  return text.length <= maxDescription ? text : `${text.slice(0, maxDescription - 1).toWellFormed()}…`;
+}
+
+function cvePage(id: string): string | null {
+  return /^CVE-\d{4}-\d{4,19}$/.test(id) ? `https://nvd.nist.gov/vuln/detail/${id}` : null;
 }
 
 function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): object {
@@ -120,6 +165,7 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
   const text = [`${title} on ${place.name}${doubt}`, facts.backport_note, evidence]
     .filter(Boolean)
     .join('\n');
+  const identity = fingerprint(id, host, port, protocol);
   return {
     ruleId: id,
     level: levels[severity] ?? 'note',
@@ -127,30 +173,34 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
     message: { text },
     locations: [
       {
-        physicalLocation: { artifactLocation: { uri: place.uri } },
+        physicalLocation: { artifactLocation: { uri: place.uri }, region: firstCharacter },
         logicalLocations: [{ fullyQualifiedName: place.name, kind: 'resource' }],
       },
     ],
-    fingerprints: { 'portolan/v1': fingerprint(id, host, port, protocol) },
+    fingerprints: { 'portolan/v1': identity },
+    partialFingerprints: { primaryLocationLineHash: identity },
     ...(facts.cvss === null ? {} : { rank: Math.min(100, Math.max(0, facts.cvss.score * 10)) }),
     properties: { severity, evidence, remediation, ...facts },
   };
 }
 
-/** Location of a finding: `tcp://192.0.2.1:22`, `ip://192.0.2.1` without a port; for people `192.0.2.1:22/tcp`. */
+/** GitHub code scanning requires a region; an endpoint has no lines. */
+const firstCharacter = { startLine: 1, startColumn: 1, endLine: 1, endColumn: 1 };
+
+/**
+ * Location of a finding as a relative path, the one form that GitHub code scanning accepts: `hosts/192.0.2.1/tcp/22`,
+ * `hosts/192.0.2.1` without a port; for people `192.0.2.1:22/tcp`.
+ */
 function positionOf(
   host: string,
   port: number | null,
   protocol: string | null,
 ): { uri: string; name: string } {
   const literal = isIPv6(host) ? `[${host}]` : host;
-  // The zone of a link-local address starts with a percent sign (RFC 6874).
-  const authority = encodeURI(literal).replace(/%5B/g, '[').replace(/%5D/g, ']');
-  if (port === null) return { uri: `ip://${authority}`, name: host };
-  return {
-    uri: `${protocol ?? 'tcp'}://${authority}:${port}`,
-    name: `${literal}:${port}/${protocol ?? 'tcp'}`,
-  };
+  // A colon may stand in a path (RFC 3986), not in its first segment; the zone of an address starts with a percent sign.
+  const folder = `hosts/${encodeURIComponent(host.toWellFormed()).replaceAll('%3A', ':')}`;
+  if (port === null) return { uri: folder, name: host };
+  return { uri: `${folder}/${protocol ?? 'tcp'}/${port}`, name: `${literal}:${port}/${protocol ?? 'tcp'}` };
 }
 
 /** The same finding at the same endpoint has the same fingerprint in every scan. */
