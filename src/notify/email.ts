@@ -62,7 +62,7 @@ async function composeMail(
   const url = pageLink(notice)?.url ?? null;
   const text = await fitting((shown) => {
     const pairs = facts(notice, shown);
-    const content = { text: plainBody(pairs, url), html: htmlBody(pairs, url) };
+    const content = { text: plainBody(pairs, url), html: htmlBody(head.subject, pairs, url) };
     return new MailComposer({ ...head, messageId, ...content }).compile().build();
   });
   return { envelope, text };
@@ -73,12 +73,15 @@ function plainBody(pairs: [string, string][], url: string | null): string {
   return `${[...lines, ...(url === null ? [] : [url])].join('\n')}\n`;
 }
 
-function htmlBody(pairs: [string, string][], url: string | null): string {
+/** A whole HTML document, for readers that are strict about it. */
+export function htmlBody(title: string, pairs: [string, string][], url: string | null): string {
   const link = url === null ? '' : `<p><a href="${escapeHtml(url)}">${escapeHtml(url)}</a></p>\n`;
   const rows = pairs.map(
-    ([name, value]) => `<tr><th align="left">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
+    ([name, value]) =>
+      `<tr><th scope="row" style="text-align:left">${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`,
   );
-  return `<!doctype html>\n<table>\n${rows.join('\n')}\n</table>\n${link}`;
+  const start = `<!doctype html>\n<html lang="en">\n<head><title>${escapeHtml(title)}</title></head>\n<body>`;
+  return `${start}\n<table>\n${rows.join('\n')}\n</table>\n${link}</body>\n</html>\n`;
 }
 
 function escapeHtml(text: string): string {

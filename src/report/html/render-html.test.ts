@@ -13,16 +13,22 @@ import {
   port,
   text,
 } from '../../../test/result-rows.ts';
+import { htmlFaults } from '../../../test/valid-html.ts';
 import type { ErrorRow, ResultRow } from '../../domain/result.ts';
 import { type SyntheticScan, syntheticPresets } from '../fixtures/synthetic-scan.ts';
 import type { ReportFacts, ReportOptions } from '../report-facts.ts';
 import { renderHtml } from './render-html.ts';
 
-const render = (
+/** Whatever is in it, a page is valid HTML. */
+async function render(
   rows: readonly ResultRow[],
   facts: Partial<ReportFacts> = {},
   options: Partial<ReportOptions> = {},
-) => text(renderHtml(reportOfRows(rows, facts, options)));
+): Promise<string> {
+  const page = await text(renderHtml(reportOfRows(rows, facts, options)));
+  expect(await htmlFaults(page)).toEqual([]);
+  return page;
+}
 
 const renderScan = (scan: SyntheticScan, options: Partial<ReportOptions> = {}) =>
   text(renderHtml({ facts: scan.facts, options: { ...reportOptions, ...options }, rows: () => scan.rows() }));
@@ -69,6 +75,10 @@ describe('HTML report', () => {
       expect(page.trimEnd()).toMatch(/<\/html>$/);
     },
   );
+
+  it.each(scans)('of the scan %s is valid HTML', async (name) => {
+    expect(await htmlFaults(await renderScan(syntheticPresets[name]()))).toEqual([]);
+  });
 
   it('states the counts of the model', async () => {
     const page = await renderScan(syntheticPresets.office());

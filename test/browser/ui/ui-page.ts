@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { isLongRun } from '../../rounds.ts';
+import { htmlFaults } from '../../valid-html.ts';
 import { browserFile, browserObstacle } from '../chromium.ts';
 import type { UiService } from './ui-service.ts';
 
@@ -241,9 +242,10 @@ export class UiPage {
     expect(found.filter((text) => !except.some((pattern) => pattern.test(text)))).toEqual([]);
   }
 
-  /** Also what axe finds, and a page that is wider than the window. */
+  /** Also what axe and an HTML validator find, and a page that is wider than the window. */
   async expectGood(...except: RegExp[]): Promise<void> {
     await this.expectAccessible();
+    expect(await htmlFaults(await this.page.content())).toEqual([]);
     expect(await this.page.evaluate('document.documentElement.scrollWidth')).toBe(this.look.width);
     await this.expectClean(...except);
   }

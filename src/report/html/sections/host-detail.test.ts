@@ -48,10 +48,10 @@ const saying = (said: string, more: Partial<PortLine> = {}) =>
 describe('a host in the HTML report', () => {
   it('has what is known of it, and no line for what is not', () => {
     const html = hostDetail(block);
-    expect(html).toContain('<dt>Names<dd>web-1, web-2');
-    expect(html).toContain('<dt>System<dd>Debian 12, confidence 90 %');
-    expect(html).toContain('<dt>Seen by<dd>arp, 0.42 ms');
-    expect(html).toContain('<dt>Ports<dd>1 open, 9 closed, 2 not tried, of 12');
+    expect(html).toContain('<dt>Names</dt><dd>web-1, web-2</dd>');
+    expect(html).toContain('<dt>System</dt><dd>Debian 12, confidence 90 %</dd>');
+    expect(html).toContain('<dt>Seen by</dt><dd>arp, 0.42 ms</dd>');
+    expect(html).toContain('<dt>Ports</dt><dd>1 open, 9 closed, 2 not tried, of 12</dd>');
     expect(html).not.toContain('<dt>MAC');
     expect(html).toContain('No open port is recorded.');
   });

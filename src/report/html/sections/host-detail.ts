@@ -38,7 +38,9 @@ function facts(block: HostBlock): string {
     ['MAC', [mac === null ? '' : code(mac), cellText(vendor ?? '')].filter((part) => part !== '').join(' ')],
     ['Ports', portCounts(block)],
   ];
-  const shown = lines.filter(([, value]) => value !== '').map(([name, value]) => `<dt>${name}<dd>${value}`);
+  const shown = lines
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`);
   const tarpit = block.allPortsOpen
     ? '<p class="note"><b>This host accepts connections on nearly every port:</b> open ports are no evidence of services here.</p>\n'
     : '';

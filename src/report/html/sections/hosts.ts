@@ -14,7 +14,7 @@ export function hostsStart({ hosts, leads }: Report): string {
 }
 
 export function hostsEnd({ hosts }: Report): string {
-  return (hosts.all === 0 ? '' : '</div>\n') + sectionEnd;
+  return (hosts.all === 0 ? '' : '</div>\n</div>\n') + sectionEnd;
 }
 
 function countSize(lines: readonly { severities: SeverityCounts }[]): string {

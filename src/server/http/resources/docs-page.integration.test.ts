@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { htmlFaults } from '../../../../test/valid-html.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
 
 let service: Service;
@@ -24,6 +25,10 @@ describe('the page about the API', () => {
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
     expect(body).not.toMatch(/<script>|\son\w+=|style=|javascript:|https?:/i);
+  });
+
+  it('is valid HTML', async () => {
+    expect(await htmlFaults((await get('/api/v1/docs')).body)).toEqual([]);
   });
 
   it('brings everything along that it names', async () => {

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { htmlFaults } from '../../../../test/valid-html.ts';
 import { publicPaths, startPage } from './start-page.ts';
 
 const built = `<head>
@@ -19,6 +21,11 @@ describe('the start page', () => {
     expect(page).toContain('src="/ui/assets/index-a1.js"');
     expect(page).toContain('href="/ui/assets/index-b2.css"');
     expect(page).toContain('href="https://example.net/./x"');
+  });
+
+  it('is valid HTML', async () => {
+    const source = readFileSync(new URL('../../../../ui/index.html', import.meta.url), 'utf8');
+    expect(await htmlFaults(startPage(source, publicPaths(null, '/ui')))).toEqual([]);
   });
 
   it('carries the path of a proxy', () => {
