@@ -149,6 +149,8 @@ export interface Banner {
     cipher: string;
     alpn?: string | null | undefined;
     chain?: string[] | undefined;
+    client_certificate?: 'requested' | 'required' | undefined;
+    error?: string | undefined;
   } | undefined;
   tls_error?: string | undefined;
   exchange?: {

@@ -14,6 +14,7 @@ function connectionThatSays(bytes: number[]): Connection {
   return {
     latencyMs: 1,
     truncated: false,
+    tlsAlert: null,
     exchanges: [],
     async read() {
       await setImmediate();

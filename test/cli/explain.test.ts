@@ -128,7 +128,13 @@ it('nothing that a host said reaches the terminal as it came', () => {
     host: '192.0.2.1',
     os: { family: hostile, distribution: null, version: null, confidence: 0.5 },
     ports: [
-      { ...port, banner: hostile, tls: { version: hostile, cipher: hostile }, claims: [], findings: [] },
+      {
+        ...port,
+        banner: hostile,
+        tls: { version: hostile, cipher: hostile, client_certificate: hostile, error: hostile },
+        claims: [],
+        findings: [],
+      },
     ],
     findings: [],
     left_out: 2,

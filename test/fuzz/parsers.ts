@@ -306,6 +306,7 @@ function connectionThatSays(bytes: Buffer, pick: Pick): Connection {
   const connection: Connection = {
     latencyMs: 1,
     truncated: false,
+    tlsAlert: null,
     exchanges: [],
     async read() {
       // No answer comes before its question.

@@ -57,7 +57,8 @@ export interface ExplainedPort {
   banner: string | null;
   banner_b64: string | null;
   truncated: boolean;
-  tls: { version: unknown; cipher: unknown } | null;
+  /** `error`: why the handshake did not complete. */
+  tls: { version: unknown; cipher: unknown; client_certificate: unknown; error: unknown } | null;
   claims: ExplainedClaim[];
   findings: ExplainedFinding[];
 }
@@ -184,11 +185,25 @@ function explainPort(row: PortRow, findings: HostRows['findings'], context: Cont
     banner: row.banner ?? null,
     banner_b64: row.banner_b64 ?? null,
     truncated: row.truncated ?? false,
-    tls: tls ? { version: tls['version'], cipher: tls['cipher'] } : null,
+    tls: tls ? tlsOf(tls) : null,
     claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, row, context)),
     findings: mostUrgentFirst(findings, ({ finding }) => finding).map(({ finding }) =>
       explainFinding(finding, fingerprints, context),
     ),
+  };
+}
+
+function tlsOf({
+  version,
+  cipher,
+  client_certificate,
+  error,
+}: NonNullable<PortRow['tls']>): ExplainedPort['tls'] {
+  return {
+    version: version ?? null,
+    cipher: cipher ?? null,
+    client_certificate: client_certificate ?? null,
+    error: error ?? null,
   };
 }
 

@@ -35,6 +35,17 @@ describe('the evidence of a port', () => {
     expect(of({ banner: 'HTTP/1.1 200 OK\r\n\r\n<html>' })).toBe('');
   });
 
+  it('says that clients need a certificate', () => {
+    const tls = { client_certificate: 'required', certificate: { subject: 'CN=vault.example' } };
+    const claim = { match: 'tls', evidence: 'TLSv1.2 TLS_AES_128' } as NonNullable<
+      PortRow['fingerprints']
+    >[number];
+    expect(of({ banner: '', tls, fingerprints: [claim] })).toBe(
+      'certificate vault.example, client certificate required',
+    );
+    expect(of({ banner: '', tls: { client_certificate: 'required' } })).toBe('client certificate required');
+  });
+
   it('names a certificate that ends soon, or one that is all there is', () => {
     const tls = (not_after: string) => ({
       certificate: { subject: 'C=DE, CN=web-1', sans: ['a'], not_after },

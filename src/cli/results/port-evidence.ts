@@ -11,7 +11,7 @@ const expiringDays = 30;
  * @param at time of the scan, milliseconds since 1970
  */
 export function portEvidence(row: PortRow, at: number): string {
-  const facts = [webEvidence(row) ?? greetingEvidence(row), expiryEvidence(row, at)];
+  const facts = [webEvidence(row) ?? lockEvidence(row) ?? greetingEvidence(row), expiryEvidence(row, at)];
   const shown = facts.filter((fact) => fact !== '').join(', ');
   if (shown !== '') return shown;
   if (row.unidentified_reason && !row.service?.product) return `not identified: ${row.unidentified_reason}`;
@@ -36,6 +36,12 @@ function webEvidence({ attributes, service }: PortRow): string | null {
   const server = textOf(http['server']);
   if (parts.length === 0 && server && !saysNothingNew(server, service)) parts.push(server);
   return parts.join(', ');
+}
+
+/** `certificate web-1.example.net, client certificate required`; null if clients need none. */
+function lockEvidence(row: PortRow): string | null {
+  if (objectOf(row.tls)?.['client_certificate'] !== 'required') return null;
+  return [certificateName(row), 'client certificate required'].filter((part) => part !== null).join(', ');
 }
 
 function greetingEvidence(row: PortRow): string {

@@ -6,6 +6,10 @@ export interface TlsObservation {
   cipher: string;
   alpn: string | null;
   chain: string[];
+  /** `required`: the server ends sessions of clients without a certificate. Absent: no request was seen. */
+  client_certificate?: 'requested' | 'required' | undefined;
+  /** Why the server ended the handshake or the session after it; the rest is what it had shown by then. */
+  error?: string | undefined;
   survey?: TlsEnumeration | undefined;
 }
 
@@ -76,6 +80,9 @@ export interface TlsTraits {
  * name.
  */
 export const tlsRejection = 'the server rejected the handshake with the alert';
+
+/** End of the reason if the peer had sent something before the handshake broke off. */
+export const tlsBrokenOff = ', after the peer had responded';
 
 /** One request of a probe and what came back, bytes in base64. */
 export interface Exchange {

@@ -74,6 +74,8 @@ const tls = object(
     cipher: text(word),
     alpn: nullText(word),
     chain: listOf(text(page), { default: [] }),
+    client_certificate: oneOf(['requested', 'required']),
+    error: text(line),
   },
   ['version', 'cipher'],
 );

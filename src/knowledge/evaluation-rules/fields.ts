@@ -50,6 +50,8 @@ export const ruleFields: Readonly<Record<string, RuleField>> = {
   'tls.cipher': { type: 'text', description: 'negotiated cipher suite' },
   'tls.cipher_suites': { type: 'text', description: 'observed cipher suites; a list' },
   'tls.groups': { type: 'text', description: 'accepted key exchange groups; a list' },
+  'tls.client_certificate': { type: 'text', description: '`required` or `requested` of the client' },
+  'tls.error': { type: 'text', description: 'why the handshake did not complete' },
   'tls.alpn': { type: 'text', description: 'negotiated application protocol' },
   'tls.alpn_protocols': { type: 'text', description: 'accepted application protocols; a list' },
   'tls.subject': { type: 'text', description: 'subject of the certificate' },

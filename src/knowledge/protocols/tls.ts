@@ -12,6 +12,8 @@ const certificateLimit = 64 * 1024;
 const nameLimit = 200;
 /** Maximum length of a distinguished name or a subject alternative name, characters. */
 const nameLengthLimit = 1024;
+/** Maximum length of the reason of a failed handshake, characters. */
+const errorLimit = 256;
 
 /** Facts about a certificate (RFC 5280). */
 export interface CertificateFacts {
@@ -56,6 +58,10 @@ export interface TlsFacts extends Partial<Omit<EnumerationFacts, 'versions'>>, P
   version: string;
   cipher: string;
   alpn: string | null;
+  /** Whether clients need a certificate; absent if the server requested none, or without encryption. */
+  client_certificate?: 'requested' | 'required' | undefined;
+  /** Why the handshake did not complete, or what ended the session right after it; absent otherwise. */
+  error?: string | undefined;
   /** Observed versions; all accepted versions if an enumeration ran. */
   versions: string[];
   /** The server's own certificate; null if it sent none. */
@@ -81,6 +87,8 @@ export function parseTls(observation: TlsObservation): TlsRecord {
       version,
       cipher: observation.cipher.slice(0, 128),
       alpn: observation.alpn?.slice(0, 128) ?? null,
+      ...(observation.client_certificate ? { client_certificate: observation.client_certificate } : {}),
+      ...(observation.error ? { error: observation.error.slice(0, errorLimit) } : {}),
       versions: [version],
       certificate: leaf ?? null,
       chain: others.map(shortForm),

@@ -1,4 +1,5 @@
 import { type Banner, tlsRejection } from '../../domain/text/banner.ts';
+import { wantsTls } from '../probes/first-bytes.ts';
 import { parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
 import { parseClassicService } from '../protocols/classic-service.ts';
 import { parseClusterService } from '../protocols/cluster-service.ts';
@@ -58,6 +59,8 @@ export function observe(banner: Banner): Observation | null {
   if (bytes.length > 0) {
     evidence.set('banner.raw', bytes.toString('latin1', 0, matchInputLimit));
     Object.assign(observation, readProtocol(banner, bytes, evidence));
+    const refused = observation.service === null && wantsTls(bytes) ? refusedHandshake(banner) : null;
+    if (refused) Object.assign(observation, { ...refused, evidence });
   }
   if (banner.tls) addTlsEvidence(evidence, parseTls(banner.tls));
   if (observation.service === null && banner.tls) {

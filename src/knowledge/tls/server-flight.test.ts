@@ -71,6 +71,17 @@ const summary = (flight: ServerFlight) => ({
 });
 
 describe('ServerFlight', () => {
+  it('notes a request for a client certificate, also where the flight breaks off after it', () => {
+    const request = message(13, hex('0101 0002 0401 0000'));
+    const flight = Buffer.concat([hello(0x0303, 0x002f), certificates, request]);
+    expect(readAll(record(22, flight)).requestsCertificate).toBe(true);
+    expect(readAll(record(22, Buffer.concat([flight, done])))).toMatchObject({
+      done: true,
+      requestsCertificate: true,
+    });
+    expect(readAll(responses.dhe).requestsCertificate).toBe(false);
+  });
+
   it.each([
     [
       'dhe',

@@ -41,7 +41,13 @@ export type ServerKey =
 /** State of the parser: needs more bytes, finished, or not TLS. */
 type Progress = 'more' | 'done' | 'foreign';
 
-const messageTypes = { serverHello: 2, certificate: 11, serverKeyExchange: 12, serverHelloDone: 14 } as const;
+const messageTypes = {
+  serverHello: 2,
+  certificate: 11,
+  serverKeyExchange: 12,
+  certificateRequest: 13,
+  serverHelloDone: 14,
+} as const;
 
 /**
  * Parses the response to a ClientHello up to the start of encryption. Each call passes all bytes so far; the parser
@@ -52,6 +58,8 @@ export class ServerFlight {
   /** DER, the server's own first; null until a Certificate message arrives. */
   certificates: Buffer[] | null = null;
   key: ServerKey | null = null;
+  /** The server requests a certificate of the client. */
+  requestsCertificate = false;
   /** Description of the alert that ended the handshake. */
   alert: number | null = null;
   #progress: Progress = 'more';
@@ -138,6 +146,7 @@ export class ServerFlight {
     }
     if (type === messageTypes.certificate) this.certificates ??= readCertificates(body);
     else if (type === messageTypes.serverKeyExchange) this.key ??= readServerKey(body, this.hello.suite);
+    else if (type === messageTypes.certificateRequest) this.requestsCertificate = true;
     else if (type === messageTypes.serverHelloDone) this.#stop('done');
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { bannerOf, runModule } from '../../../test/module-trial.ts';
 import type { ParsedService } from '../../domain/service.ts';
+import { tlsRejection } from '../../domain/text/banner.ts';
 import definition from './tls_parser.ts';
 
 const silent = bannerOf(1, '');
@@ -27,4 +28,26 @@ test('describes the handshake and names what runs inside', async () => {
 test('TLS around silence is called tls', async () => {
   const found = await runModule<ParsedService>(definition, { banners: [bannerOf(4433, '', { tls })] });
   expect(found).toMatchObject([{ service: 'tls' }]);
+});
+
+test('keeps what a server showed before it ended the handshake, and its alert', async () => {
+  const shown = {
+    ...tls,
+    client_certificate: 'required' as const,
+    error: `${tlsRejection} handshake failure`,
+  };
+  const banners = [
+    bannerOf(443, '', { tls: shown }),
+    bannerOf(444, '', { tls_error: `${tlsRejection} unrecognized name` }),
+    bannerOf(445, '', { tls_error: 'the peer closed the connection during the handshake' }),
+  ];
+  const found = await runModule<ParsedService>(definition, { banners });
+  expect(found).toMatchObject([
+    {
+      port: 443,
+      service: 'tls',
+      attributes: { tls: { versions: ['TLSv1.0'], client_certificate: 'required', error: shown.error } },
+    },
+    { port: 444, service: 'tls', attributes: { tls: { error: `${tlsRejection} unrecognized name` } } },
+  ]);
 });

@@ -6,6 +6,7 @@ import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { shuffled } from '../../net/packets/frame/permutation.ts';
 import { targetNames } from '../target-names.ts';
+import { readBrokenHandshake } from './broken-handshake.ts';
 import { emptyBanner, type PortSessionSettings } from './port-connections.ts';
 import { enumeratePort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
@@ -95,7 +96,8 @@ export default defineModule({
       const endpoint = { host, port, protocol: 'tcp' as const };
       const banners =
         isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await probeWithRetries(endpoint, report);
-      const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, banners) : banners;
+      const shown = settings.tls ? await readBroken(endpoint, banners) : banners;
+      const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, shown) : shown;
       if (signal.aborted) return;
       await data.append<Banner>('banners', ...enumerated);
       done += 1;
@@ -106,6 +108,8 @@ export default defineModule({
         () => probeUdpPort({ host, port }, { ...settings, retries: options.retries }),
         signal,
       );
+    const readBroken = (endpoint: Endpoint, banners: Banner[]) =>
+      net.throughPauses(() => readBrokenHandshake(endpoint, banners, settings), signal);
     const enumerate = (endpoint: Endpoint, banners: Banner[]) =>
       settings.ask
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)

@@ -26,7 +26,7 @@ export interface PortEnumerationSettings {
 }
 
 /** Reasons that do not exclude a TLS server that only supports versions too old for this client. */
-const undecided = /speaks no TLS version|closed the connection during the handshake|the handshake failed/;
+const undecided = /supports no TLS version|closed the connection during the handshake|the handshake failed/;
 
 /**
  * Adds a TLS enumeration to the results of a port; a server that rejected the ordinary handshake gets its TLS facts
@@ -68,7 +68,7 @@ function isWorthASurvey(banner: Banner): boolean {
 }
 
 /** The probe that upgraded a plain service to TLS; null if TLS started at once. */
-function upgradeOf(banner: Banner): Probe | null {
+export function upgradeOf(banner: Banner): Probe | null {
   const probe = probes.find(({ name }) => name === banner.probe);
   const { upgrade } = probe ?? {};
   if (!probe || !upgrade) return null;
@@ -77,7 +77,8 @@ function upgradeOf(banner: Banner): Probe | null {
   return agreed ? probe : null;
 }
 
-async function openFor(
+/** Opens a connection ready for a ClientHello; null if that fails. */
+export async function openFor(
   { host, port }: Endpoint,
   upgrade: Probe | null,
   { net, signal, timeoutMs, names }: PortEnumerationSettings,

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../domain/host.ts';
 import type { Banner, TlsObservation } from '../../domain/text/banner.ts';
-import { describeBytes } from '../../domain/text/banner.ts';
+import { describeBytes, tlsRejection } from '../../domain/text/banner.ts';
 import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
@@ -31,6 +31,12 @@ interface ReadLimits {
   /** Maximum length of the current response; by default the rest of the session's limit. */
   most?: () => number | null;
 }
+
+/**
+ * Alerts about the certificate of a client, which has none here: no_certificate, bad_certificate, unsupported, revoked,
+ * expired and unknown ones, unknown_ca, certificate_required (RFC 8446, 6.2). TLS 1.3 sends them after the handshake.
+ */
+const certificateAlerts: ReadonlySet<number> = new Set([41, 42, 43, 44, 45, 46, 48, 116]);
 
 /** Formats whose response may end with the connection. */
 const endsWithConnection: ReadonlySet<ResponseForm> = new Set(['http', 'all', 'line']);
@@ -164,7 +170,7 @@ export class ProbeSession {
     const outcome = await this.#connection.startTls({ serverName, alpn, handshakeMs, anonymous });
     if ('reason' in outcome) {
       this.tlsError = outcome.reason;
-      this.overdue ||= outcome.reason === handshakeTimeout;
+      this.overdue ||= outcome.reason.startsWith(handshakeTimeout);
       this.#broken = true;
       return false;
     }
@@ -251,7 +257,20 @@ export class ProbeSession {
     const any = this.#parts.length > 0;
     if (any && (end === 'cap' || end === 'deadline')) this.truncated = true;
     if (any && end === 'reset') this.partial = true;
+    if (!any && end === 'reset') this.#noteAlert();
     return end;
+  }
+
+  /** The server ended the session right after the handshake. */
+  #noteAlert(): void {
+    const alert = this.#connection.tlsAlert;
+    if (!alert || !this.tls) return;
+    const required = certificateAlerts.has(alert.number);
+    this.tls = {
+      ...this.tls,
+      ...(required ? { client_certificate: 'required' } : {}),
+      error: `${tlsRejection} ${alert.name}`,
+    };
   }
 }
 

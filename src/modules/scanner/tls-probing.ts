@@ -52,7 +52,7 @@ export class TlsProbing {
   /** Tries other protocols inside TLS when the first one was none of the server. @returns true when one was */
   async #probeOthersInside(first: ProbeSession, handshakeMs: number): Promise<boolean> {
     const refused = wantsHttp2(first.tlsError ?? '');
-    const isSilent = first.tls !== undefined && first.bytes.length === 0;
+    const isSilent = first.tls !== undefined && first.tls.error === undefined && first.bytes.length === 0;
     const newer = refused || isSilent || startsHttp2(first.bytes);
     if (this.#inner.name === 'http' && newer && (await this.#probeHttp2(handshakeMs))) return true;
     if (!refused && !isSilent) return false;

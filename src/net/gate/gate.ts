@@ -218,6 +218,8 @@ export interface Connection {
   examineTls(options: TlsExaminationOptions): Promise<TlsExamination | { reason: string }>;
   /** True if the byte cap truncated the session. */
   readonly truncated: boolean;
+  /** The alert with which the peer ended the TLS session, by its number (RFC 8446, 6) and name. */
+  readonly tlsAlert: { number: number; name: string } | null;
   /** Requests and responses so far. */
   readonly exchanges: Exchange[];
   close(): void;

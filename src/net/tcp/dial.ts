@@ -14,7 +14,7 @@ import type {
   TlsOptions,
 } from '../gate/gate.ts';
 import { loopClock } from '../loop-clock.ts';
-import { startTls } from '../tls/tls.ts';
+import { peerAlert, startTls } from '../tls/tls.ts';
 import { examineTls } from '../tls/tls-examination.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 
@@ -87,6 +87,7 @@ interface RawExchange {
 class SocketConnection implements Connection {
   readonly latencyMs: number;
   truncated = false;
+  tlsAlert: Connection['tlsAlert'] = null;
   #stream: Socket | TLSSocket;
   #socket: Socket;
   #budget: Budget;
@@ -106,6 +107,8 @@ class SocketConnection implements Connection {
     this.#socket = socket;
     this.latencyMs = latencyMs;
     this.#budget = budget;
+    // It may have come before this connection listens.
+    if (stream.errored) this.tlsAlert = peerAlert(stream.errored);
     this.#detach = this.#attach();
     const left = Math.max(0, budget.deadline - loopClock.now());
     this.#forgetDeadline = loopClock.after(left, () => this.#finish('deadline'));
@@ -191,8 +194,15 @@ class SocketConnection implements Connection {
   #attach(): () => void {
     const stream = this.#stream;
     const onData = (chunk: Buffer) => this.#store(chunk);
-    const onError = () => this.#finish('reset');
-    const onEnd = () => this.#finish('closed');
+    const onError = (error: Error) => {
+      this.tlsAlert ??= peerAlert(error);
+      this.#finish('reset');
+    };
+    const onEnd = () => {
+      // Node.js closes a TLS stream before it emits the alert that ended it.
+      if (stream !== this.#socket && stream.destroyed) setImmediate(() => this.#finish('closed'));
+      else this.#finish('closed');
+    };
     stream.pause();
     stream.on('data', onData);
     stream.pause();

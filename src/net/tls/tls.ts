@@ -1,7 +1,7 @@
 import { constants, type X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions, SecureContext, TLSSocket } from 'node:tls';
-import { type TlsObservation, tlsRejection } from '../../domain/text/banner.ts';
+import { type TlsObservation, tlsBrokenOff, tlsRejection } from '../../domain/text/banner.ts';
 import { onAbort } from '../abort.ts';
 import { errorCode } from '../failure.ts';
 import { loopClock } from '../loop-clock.ts';
@@ -82,6 +82,7 @@ export function handshake(
 ): Promise<{ stream: TLSSocket } | { reason: string }> {
   return new Promise((resolve) => {
     let stream: TLSSocket | null = null;
+    const readBefore = socket.bytesRead;
     const settle = (outcome: { stream: TLSSocket } | { reason: string }) => {
       forgetDeadline();
       forget();
@@ -94,9 +95,14 @@ export function handshake(
       }
       resolve(outcome);
     };
-    const onClose = () => settle({ reason: 'the peer closed the connection during the handshake' });
+    const fail = (reason: string) => {
+      const brokenOff =
+        (reason === peerClosed || reason === handshakeTimeout) && socket.bytesRead > readBefore;
+      settle({ reason: brokenOff ? `${reason}${tlsBrokenOff}` : reason });
+    };
+    const onClose = () => fail(peerClosed);
     const left = Math.max(0, deadline - loopClock.now());
-    const forgetDeadline = loopClock.after(left, () => settle({ reason: handshakeTimeout }));
+    const forgetDeadline = loopClock.after(left, () => fail(handshakeTimeout));
     const forget = onAbort(signal, () => settle({ reason: 'canceled' }));
     socket.once('close', onClose);
     try {
@@ -107,10 +113,10 @@ export function handshake(
         checkServerIdentity: () => undefined,
       });
     } catch (error) {
-      return settle({ reason: handshakeFailure(error) });
+      return fail(handshakeFailure(error));
     }
     // Keep the listener: a late error must not be uncaught.
-    stream.on('error', (error) => settle({ reason: handshakeFailure(error) }));
+    stream.on('error', (error) => fail(handshakeFailure(error)));
     stream.once('close', onClose);
     stream.once('secureConnect', () => settle({ stream: stream as TLSSocket }));
     follow(stream);
@@ -144,23 +150,38 @@ function certificateChain(stream: TLSSocket): string[] {
   return chain;
 }
 
+const peerClosed = 'the peer closed the connection during the handshake';
+
 const reasons: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the peer responded with something other than TLS',
   ERR_SSL_HTTP_REQUEST: 'the peer responded with something other than TLS',
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server supports no TLS version that this client supports',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the peer responded with something other than TLS',
-  ECONNRESET: 'the peer closed the connection during the handshake',
-  EPIPE: 'the peer closed the connection during the handshake',
+  ECONNRESET: peerClosed,
+  EPIPE: peerClosed,
 };
 
 function handshakeFailure(error: unknown): string {
   const code = errorCode(error);
   const known = reasons[code];
   if (known) return known;
-  const cause = (error as { reason?: unknown } | null)?.reason;
-  const text = typeof cause === 'string' ? cause : code;
+  const alert = peerAlert(error);
+  if (alert) return `${tlsRejection} ${alert.name}`;
+  return `the handshake failed: ${opensslReason(error)}`;
+}
+
+/** The alert that the peer sent, by its number (RFC 8446, 6) and its name in OpenSSL; null for other errors. */
+export function peerAlert(error: unknown): { number: number; name: string } | null {
   // OpenSSL puts the number of an alert from the peer at the end of the message.
-  if (/SSL alert number \d+/.test(String(error)))
-    return `${tlsRejection} ${text.replace(/^(?:ssl|tls)v\d+ (?:alert )?/, '')}`;
-  return `the handshake failed: ${text}`;
+  const number = /SSL alert number (\d{1,3})/.exec(String(error))?.[1];
+  if (number === undefined) return null;
+  return {
+    number: Number(number),
+    name: opensslReason(error).replace(/^(?:ssl\/tls|(?:ssl|tls)v\d+) (?:alert )?/, ''),
+  };
+}
+
+function opensslReason(error: unknown): string {
+  const cause = (error as { reason?: unknown } | null)?.reason;
+  return typeof cause === 'string' ? cause : errorCode(error);
 }

@@ -196,12 +196,14 @@ function tlsText(row: PortRow): string {
   const certificate = readRecordedCertificate(row);
   const parts = [
     versionsText(tls),
+    ...(tls['client_certificate'] ? [`client certificate ${tls['client_certificate']}`] : []),
     ...(certificate
       ? [
           `certificate ${certificate.subject || 'without a name'} ${certificate.selfSigned ? 'self-signed' : `by ${certificate.issuer}`}`,
           `until ${dateText(certificate.until)}`,
         ]
       : []),
+    ...(typeof tls['error'] === 'string' ? [tls['error']] : []),
   ];
   return oneLine(parts.filter((part) => part !== '').join(', '), 2 * maxTextLength);
 }

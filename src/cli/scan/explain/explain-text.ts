@@ -62,7 +62,7 @@ function portBlock(explanation: Explanation, port: ExplainedPort, view: ExplainV
   );
   const facts: [string, string][] = [
     ['sent', sentText(port, style)],
-    ...(port.tls ? [['tls', `${port.tls.version} ${port.tls.cipher}`] satisfies [string, string]] : []),
+    ...(port.tls ? [['tls', tlsText(port.tls)] satisfies [string, string]] : []),
     ['rule', claim ? ruleText(claim) : 'none matches'],
     ...(explanation.os
       ? [
@@ -85,6 +85,16 @@ function portBlock(explanation: Explanation, port: ExplainedPort, view: ExplainV
 export function indentedFacts(facts: Facts, style: TerminalStyle): string {
   const text = drawFacts(facts, { ...style, columns: style.columns - 2 });
   return text.replace(/^(?=.)/gm, '  ');
+}
+
+/** `TLSv1.2 TLS_RSA_WITH_AES_128_CBC_SHA, client certificate required: the server rejected ...` */
+function tlsText({ version, cipher, client_certificate, error }: NonNullable<ExplainedPort['tls']>): string {
+  const facts = [
+    [version, cipher].filter(Boolean).join(' '),
+    client_certificate ? `client certificate ${client_certificate}` : '',
+  ];
+  const shown = facts.filter((fact) => fact !== '').join(', ');
+  return [shown, error ?? ''].filter((part) => part !== '').join(': ');
 }
 
 /** `ssh, OpenSSH 9.2p1 (0.98)` */
