@@ -46,6 +46,7 @@ export class Installed {
   registry: Registry;
   libraries: Libraries;
   plugins: readonly LoadedPlugin[];
+  #described: { registry: Registry; maxRate: number; modules: ModuleInfo[] } | null = null;
   /** Changes of files run one after another. */
   #changing: Promise<unknown> = Promise.resolve();
 
@@ -92,9 +93,13 @@ export class Installed {
     if (this.registry === registry) this.libraries = read;
   }
 
-  /** With the current limits. */
+  /** With the current limits. Describing all options takes longer than sending them. */
   get modules(): ModuleInfo[] {
-    return modulesOf(this.registry);
+    const { registry } = this;
+    const maxRate = registry.maxRate();
+    if (this.#described?.registry !== registry || this.#described.maxRate !== maxRate)
+      this.#described = { registry, maxRate, modules: modulesOf(registry) };
+    return this.#described.modules;
   }
 
   /** @param tenant null without tenants, and for the whole service */
