@@ -39,10 +39,12 @@ import * as nameAnnouncement from '../../src/knowledge/protocols/name-announceme
 import { parseNetworkService } from '../../src/knowledge/protocols/network-service.ts';
 import { plainText } from '../../src/knowledge/protocols/plain-text.ts';
 import {
+  isEcho,
   isSecure,
   receivedResponses,
   sentRequests,
   serverBytes,
+  serverText,
 } from '../../src/knowledge/protocols/probe-session.ts';
 import { parseRdp, parseRfb, parseX11 } from '../../src/knowledge/protocols/remote-screen.ts';
 import { parseReplies } from '../../src/knowledge/protocols/reply.ts';
@@ -696,13 +698,15 @@ export const parsers: readonly FuzzedParser[] = [
   },
   {
     name: 'probe-session',
-    covers: [protocol('probe-session')],
+    covers: [protocol('probe-session'), protocol('repeated-request')],
     share: 5,
     seeds: everyAnswer,
     read: (bytes, pick) => {
       const banner = dialogueOf(bytes, pick);
       return [
         serverBytes(banner).length,
+        serverText(banner).length,
+        isEcho(banner),
         receivedResponses(banner).length,
         sentRequests(banner),
         isSecure(banner),

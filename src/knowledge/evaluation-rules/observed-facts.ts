@@ -5,7 +5,7 @@ import type { Banner } from '../../domain/text/banner.ts';
 import { schemeOf } from '../../domain/version-order.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { parseHttp } from '../protocols/http.ts';
-import { serverBytes } from '../protocols/probe-session.ts';
+import { serverBytes, serverText } from '../protocols/probe-session.ts';
 import type { ObservedFact } from './predicate.ts';
 import type { RuleScalar } from './rule.ts';
 
@@ -23,7 +23,7 @@ export function factsOfEndpoint({ host, port, protocol }: Endpoint): ObservedFac
 
 /** @param withBody also the page of an HTTP response, which takes longer to read */
 export function factsOfResponse(banner: Banner, withBody: boolean): ObservedFact[] {
-  return [...fact('banner', banner.banner || null), ...(withBody ? bodyFact(banner) : [])];
+  return [...fact('banner', serverText(banner) || null), ...(withBody ? bodyFact(banner) : [])];
 }
 
 function bodyFact(banner: Banner): ObservedFact[] {

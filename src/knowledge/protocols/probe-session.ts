@@ -1,13 +1,39 @@
-import { type Banner, bannerBytes } from '../../domain/text/banner.ts';
+import { type Banner, bannerBytes, bannerText } from '../../domain/text/banner.ts';
+import { isBlank, withoutRepeats } from './repeated-request.ts';
 
 /** Maximum number of requests read from one probe session. */
 const exchangeLimit = 16;
 
 /**
- * Everything the service sent in one probe session, in order: the greeting and the response to each request. Reads both
- * forms of a record: with the responses repeated in the exchanges, or only there.
+ * What the service said by itself in one probe session: its greeting and the response to each request, with blanks for
+ * what it repeats of the requests.
  */
 export function serverBytes(banner: Banner): Buffer {
+  return withoutRepeats(receivedBytes(banner), requestsOf(banner));
+}
+
+/** The text of the banner, with blanks for what it repeats of the requests. */
+export function serverText(banner: Banner): string {
+  if (banner.exchange === undefined) return banner.banner;
+  return bannerText(withoutRepeats(bannerBytes(banner), requestsOf(banner)));
+}
+
+/** The service only repeats what it receives (RFC 862), in whatever form. */
+export function isEcho(banner: Banner): boolean {
+  return isBlank(serverBytes(banner)) && repeatsRequest(banner);
+}
+
+/** A part of the response at least repeats a request. */
+export function repeatsRequest(banner: Banner): boolean {
+  const bytes = receivedBytes(banner);
+  return withoutRepeats(bytes, requestsOf(banner)) !== bytes;
+}
+
+/**
+ * Everything the service sent, in order. Reads both forms of a record: with the responses repeated in the exchanges, or
+ * only there.
+ */
+function receivedBytes(banner: Banner): Buffer {
   const raw = bannerBytes(banner);
   const responses = receivedResponses(banner);
   if (responses.length === 0) return raw;
@@ -26,9 +52,11 @@ export function receivedResponses(banner: Banner): Buffer[] {
 
 /** The requests of the probe as latin1 text, in order. */
 export function sentRequests(banner: Banner): string[] {
-  return (banner.exchange ?? [])
-    .slice(0, exchangeLimit)
-    .map((step) => Buffer.from(step.sent_b64, 'base64').toString('latin1'));
+  return requestsOf(banner).map((request) => request.toString('latin1'));
+}
+
+function requestsOf(banner: Banner): Buffer[] {
+  return (banner.exchange ?? []).slice(0, exchangeLimit).map((step) => Buffer.from(step.sent_b64, 'base64'));
 }
 
 /** Requests that upgrade a plain connection to TLS (STARTTLS): such a connection is not TLS from the first byte. */

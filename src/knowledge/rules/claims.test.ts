@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Banner, describeBytes } from '../../domain/text/banner.ts';
+import { sipOptions } from '../requests/sip-request.ts';
 import { claimsOf, PortClaims, resolveClaims } from './claims.ts';
 import { builtinRules } from './rule-catalog.ts';
 
@@ -308,4 +309,45 @@ test('a greeting that no rule knows names its product at low confidence, and onl
   expect(known).toMatchObject({ product: 'Unison', version: null, alternatives: [] });
   // A response may echo its request.
   expect(name(bannerOf('Example Data Server version 3.2.1 ready\r\n', { probe: 'generic' }))).toBeNull();
+});
+
+const get = 'GET / HTTP/1.1\r\nHost: 192.0.2.1:4242\r\nUser-Agent: Portolan/0.1\r\nAccept: */*\r\n\r\n';
+
+test.each([
+  ['as it is', get, get],
+  ['in upper case', get, get.toUpperCase()],
+  ['a request of SIP', sipOptions('TCP'), sipOptions('TCP')],
+])('a service that repeats the request is echo: %s', (_form, sent, received) => {
+  // Each request has a tag of its own.
+  const response = sent.startsWith('OPTIONS') ? sent : received;
+  const found = name(bannerOf(response, { probe: 'sip', ...exchange([sent, '']) }));
+  expect(found).toMatchObject({ match: 'echo', product: null, version: null, alternatives: [] });
+});
+
+test('a text around the repeated request makes no product of it', () => {
+  for (const text of [`you said: ${get}`, `${get}Server: you`, sipOptions('TCP').slice(0, 90)]) {
+    const found = name(
+      bannerOf(text, { probe: 'sip', ...exchange([text.includes('SIP') ? text : get, '']) }),
+    );
+    expect(found?.product ?? null).toBeNull();
+  }
+});
+
+test.each([
+  ['the server header', http('Server: Portolan/0.1')],
+  ['the server header in Base64', http(`Server: ${Buffer.from('Portolan/0.1').toString('base64')}/1.0`)],
+  ['the title', `${http()}<title>Portolan/0.1</title>`],
+  ['a page', `${http()}<pre>GET / HTTP/1.1&#13;&#10;User-Agent: Portolan&#x2F;0.1</pre>`],
+])('%s that reflects the request names no product', (_place, response) => {
+  const found = name(bannerOf(response, { probe: 'http', ...exchange([get, '']) }));
+  expect(found).toMatchObject({ match: 'http', product: null, alternatives: [] });
+});
+
+test('the path of a request in an error page is no evidence for the product that it is of', () => {
+  const sent = get.replace('GET / ', 'GET /phpmyadmin/index.php ');
+  const page =
+    'HTTP/1.1 404 Not Found\r\n\r\n<title>404 Not Found</title>/phpmyadmin/index.php was not found';
+  expect(JSON.stringify(name(bannerOf(page, { probe: 'http', ...exchange([sent, '']) })))).not.toMatch(
+    /phpmyadmin/i,
+  );
 });

@@ -15,7 +15,7 @@ import { parseMailbox } from '../protocols/mailbox.ts';
 import { parseMediaService } from '../protocols/media-service.ts';
 import { parseMumble } from '../protocols/mumble.ts';
 import { parseNetworkService } from '../protocols/network-service.ts';
-import { isSecure, sentRequests, serverBytes } from '../protocols/probe-session.ts';
+import { isEcho, isSecure, repeatsRequest, sentRequests, serverBytes } from '../protocols/probe-session.ts';
 import type { RecognizedService } from '../protocols/recognized-service.ts';
 import { parseSmtp, type SmtpRecord } from '../protocols/smtp.ts';
 import { parseSsh, type SshRecord } from '../protocols/ssh.ts';
@@ -56,7 +56,13 @@ export function observe(banner: Banner): Observation | null {
     proof: '',
     evidence,
   };
-  if (bytes.length > 0) {
+  if (isEcho(banner)) {
+    Object.assign(observation, {
+      service: 'echo',
+      certainty: 0.8,
+      proof: 'the response repeats the request',
+    });
+  } else if (bytes.length > 0) {
     evidence.set('banner.raw', bytes.toString('latin1', 0, matchInputLimit));
     Object.assign(observation, readProtocol(banner, bytes, evidence));
     const refused = observation.service === null && wantsTls(bytes) ? refusedHandshake(banner) : null;
@@ -128,7 +134,8 @@ function readDatagram(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   if (binary) return addRecognized(evidence, binary);
   const dns = readDns(banner, bytes, evidence);
   if (dns) return dns;
-  const service = udpServiceOf(banner.probe);
+  // Only a response of the protocol is one: not a text around the request.
+  const service = repeatsRequest(banner) ? null : udpServiceOf(banner.probe);
   return { service, certainty: service === null ? 0 : 0.6, proof: '' };
 }
 

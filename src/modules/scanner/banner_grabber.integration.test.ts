@@ -81,6 +81,21 @@ describe('services', { concurrent: true }, () => {
     expect(banner.banner).toMatch(/\r\n\r\nhi$/);
   });
 
+  it.each([
+    ['as it is', (text: string) => text],
+    ['in upper case', (text: string) => text.toUpperCase()],
+    ['backwards', (text: string) => [...text].reverse().join('')],
+  ])('records the request of a server that repeats it %s, which is echo', async (_form, change) => {
+    const port = await listen((socket) => {
+      socket.on('data', (bytes) => socket.write(change(bytes.toString('latin1')), 'latin1'));
+    });
+    for (const banner of await grab([port])) {
+      const sent = banner.exchange?.map(({ sent_b64 }) => Buffer.from(sent_b64, 'base64').toString('latin1'));
+      expect(banner.banner.toLowerCase()).toBe(change(sent?.join('') ?? '').toLowerCase());
+      expect(observedService(banner)).toBe('echo');
+    }
+  });
+
   it('waits for a web server that takes half of the timeout', async () => {
     const banner = await grabOne(
       (socket) => {

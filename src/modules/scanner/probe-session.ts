@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../domain/host.ts';
-import type { Banner, TlsObservation } from '../../domain/text/banner.ts';
-import { describeBytes, tlsRejection } from '../../domain/text/banner.ts';
-import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
+import { type Banner, type Exchange, type TlsObservation, describeBytes, tlsRejection } from '../../domain/text/banner.ts';
+import { openingBytes, serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';
-import { hostHeader, userAgent } from '../../knowledge/requests/http-request.ts';
+import { isBlank, withoutRepeats } from '../../knowledge/protocols/repeated-request.ts';
+import { hostHeader, httpRequestFor, userAgent } from '../../knowledge/requests/http-request.ts';
 import type { ResponseForm } from '../../knowledge/requests/response-form.ts';
 import { readGreeting, readGuess } from '../../knowledge/requests/response-reader.ts';
 import type { Connection, ReadEnd } from '../../net/gate/gate.ts';
@@ -65,6 +65,7 @@ export class ProbeSession {
   #connection: Connection;
   #pace: SessionTimeouts;
   #parts: Buffer[] = [];
+  #requests: Buffer[] = [];
   #broken = false;
   /** The kept bytes differ from those received, but are equivalent. */
   #rewritten = false;
@@ -81,7 +82,9 @@ export class ProbeSession {
 
   /** The service identified by the responses; null if none. */
   get service(): string | null {
-    return serviceOf(this.bytes);
+    const start = this.bytes.subarray(0, openingBytes);
+    const own = withoutRepeats(start, this.#requests);
+    return own !== start && isBlank(own) ? 'echo' : serviceOf(own);
   }
 
   get identified(): boolean {
@@ -143,6 +146,7 @@ export class ProbeSession {
     if (response === null) return;
     this.onHeard();
     this.#rewritten = true;
+    this.#requests.push(Buffer.from(httpRequestFor('/')(this.host, undefined, this.#pace.port), 'latin1'));
     this.#parts.push(http2Text(response));
     this.truncated ||= response.truncated;
   }
@@ -195,8 +199,17 @@ export class ProbeSession {
       partial: this.partial,
       ...(this.tls ? { tls: this.tls } : {}),
       ...tlsErrorOf(this.tlsError ?? tlsError, this.tls),
-      // A single request is identified by the name of the probe, and its response is the banner.
-      ...(exchange.length > 1 && !this.#rewritten ? { exchange } : {}),
+      ...this.#exchangeOf(exchange),
+    };
+  }
+
+  /** A single request is identified by the name of the probe, unless its response repeats it. */
+  #exchangeOf(exchange: Exchange[]): Pick<Banner, 'exchange'> {
+    if (exchange.length > 1 && !this.#rewritten) return { exchange };
+    const { bytes } = this;
+    if (withoutRepeats(bytes, this.#requests) === bytes) return {};
+    return {
+      exchange: this.#requests.map((sent) => ({ sent_b64: sent.toString('base64'), received_b64: '' })),
     };
   }
 
@@ -204,6 +217,7 @@ export class ProbeSession {
     const text =
       typeof step.send === 'function' ? step.send(this.host, this.bytes, this.#pace.port) : step.send;
     const request = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
+    this.#requests.push(Buffer.from(request));
     if (!(await this.#connection.write(request, step.last))) this.#broken = true;
     const reader = readGuess(step.answer, this.#pace.maxBytes);
     const before = this.#parts.length;

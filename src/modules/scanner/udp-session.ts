@@ -1,4 +1,5 @@
 import { type Banner, describeBytes } from '../../domain/text/banner.ts';
+import { withoutRepeats } from '../../knowledge/protocols/repeated-request.ts';
 import { udpProbes } from '../../knowledge/requests/udp-probes.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import { loopClock } from '../../net/loop-clock.ts';
@@ -58,8 +59,20 @@ async function sendAll(
     missed ||= response === null;
     if (!response) continue;
     const said = { ...describeBytes(response), probe: name, truncated: false, partial: false };
-    banners.push({ host, port, protocol: 'udp', ...said });
+    banners.push({
+      host,
+      port,
+      protocol: 'udp',
+      ...said,
+      ...exchangeOf(Buffer.from(request), Buffer.from(response)),
+    });
   }
   const share = (loopClock.lostMs - lostBefore) / Math.max(1, performance.now() - startedAt);
   return { banners, late: missed && !signal.aborted && share >= lateShare };
+}
+
+/** The request is recorded where its response repeats it. */
+function exchangeOf(request: Buffer, response: Buffer): Pick<Banner, 'exchange'> {
+  if (withoutRepeats(response, [request]) === response) return {};
+  return { exchange: [{ sent_b64: request.toString('base64'), received_b64: '' }] };
 }
