@@ -77,7 +77,9 @@ function unseen(match: CpeMatch): ReasonedTruth {
 }
 
 function incomparable(version: string, match: CpeMatch): ReasonedTruth {
-  const because = `Version ${version} cannot be compared with ${describeRange(match)}.`;
+  const because = isPart(version)
+    ? `Version ${version} does not show whether it is within ${describeRange(match)}: the rest of it is unknown.`
+    : `Version ${version} cannot be compared with ${describeRange(match)}.`;
   return { truth: versionUnknown, because };
 }
 
@@ -89,8 +91,7 @@ function evaluateExact(match: CpeMatch, criterion: Cpe, subject: Subject): Reaso
   const { version, base } = subject;
   if (version === null) return unseen(match);
   if (beginsOtherwise(criterion.version, subject)) return ruledOut;
-  if (isCutShort(version, subject) && `${criterion.version}.`.startsWith(`${version}.`))
-    return incomparable(version, match);
+  if (isPartOf(version, criterion.version, subject)) return incomparable(version, match);
   const order = versionOrder(base, criterion.version, subject);
   if (criterion.update === '*') {
     // Every update of that version, and the update that is part of the version itself.
@@ -155,30 +156,31 @@ function withinBounds(match: CpeMatch, version: string, subject: Comparable): Tr
   let truth: Truth = yes;
   for (const [bound, holds] of checks) {
     if (bound === null) continue;
-    const order = compareToBound(version, bound, subject);
-    if (order === null) truth = versionUnknown;
-    else if (!holds(order)) return no;
+    const orders = compareToBound(version, bound, subject);
+    if (orders.every((order) => order !== null && !holds(order))) return no;
+    if (!orders.every((order) => order !== null && holds(order))) truth = versionUnknown;
   }
   return truth;
 }
 
-function compareToBound(version: string, bound: string, subject: Comparable): VersionOrder {
-  // The server omits parts: a shown 2.4 is 2.4 or later.
-  if (isCutShort(version, subject)) {
-    if (version === bound) return 1;
-    if (bound.startsWith(`${version}.`)) return null;
+/** The possible orders of a version and a bound: two where the version is only the beginning of what may run. */
+function compareToBound(version: string, bound: string, subject: Comparable): VersionOrder[] {
+  if (isPartOf(version, bound, subject)) {
+    // The first version that begins like this, and any later one.
+    const first = versionOrder(numbersOf(version), bound, subject);
+    return first === null ? [null] : [first, 1];
   }
   // A bound of OpenSSH without a p-level means every p-level of that version.
   if (subject.scheme === 'openssh' && !/p\d/i.test(bound))
-    return versionOrder(version.replace(/p\d[^]*/i, ''), bound, subject);
-  return versionOrder(version, bound, subject);
+    return [versionOrder(version.replace(/p\d[^]*/i, ''), bound, subject)];
+  return [versionOrder(isPart(version) ? numbersOf(version) : version, bound, subject)];
 }
 
 function versionOrder(a: string, b: string, subject: Comparable): VersionOrder {
   return compareVersions(a, b, subject.scheme);
 }
 
-/** Products whose releases always have three numbers: fewer mean that the server shows only a part. */
+/** Products that release versions of three numbers only: fewer are always a part, whatever the bound has. */
 const threeNumbers = new Set([
   'apache:http_server',
   'apache:tomcat',
@@ -193,8 +195,52 @@ const threeNumbers = new Set([
   'isc:bind',
 ]);
 
-function isCutShort(version: string, subject: Comparable): boolean {
-  return /^\d+(?:\.\d+)?$/.test(version) && threeNumbers.has(subject.key);
+/** Releases of fewer numbers than the next ones have, by product: their text is the whole version. */
+const shortReleases: Readonly<Record<string, RegExp>> = {
+  'acme:mini_httpd': /^\d+\.\d+$/,
+  'drupal:drupal': /^7\.\d+$/,
+  'erlang:erlang/otp': /^\d+\.\d+(?:\.\d+)?$/,
+  'exim:exim': /^\d+\.\d+$/,
+  'jenkins:jenkins': /^\d+\.\d+$/,
+  'openbsd:openssh': /^\d+\.\d+$/,
+  'phpmyadmin:phpmyadmin': /^\d+\.\d+\.\d+$/,
+  'postgresql:postgresql': /^\d{2}\.\d+$/,
+  'proftpd:proftpd': /^\d+\.\d+\.\d+$/,
+  'squid-cache:squid': /^[4-9]\.\d+$/,
+  'wordpress:wordpress': /^\d+\.\d+$/,
+};
+
+/** `7.x` names a line of versions by itself. */
+const wildcard = /\.[x*]$/;
+
+function isPart(version: string): boolean {
+  return wildcard.test(version) || /^v?\d+(?:\.\d+)*$/.test(version);
+}
+
+function numbersOf(version: string): string {
+  return version.replace(wildcard, '');
+}
+
+/**
+ * Whether a version is only the beginning of the one that runs, and it depends on the rest on which side of the bound
+ * that lies: "8" of PHP 8.1.29 for the bound 8.1.28.
+ */
+function isPartOf(version: string, bound: string, subject: Comparable): boolean {
+  if (!isPart(version)) return false;
+  const numbers = numbersOf(version);
+  if (subject.scheme === 'cisco_ios' || subject.scheme === 'junos')
+    return (
+      bound.length > numbers.length && bound.startsWith(numbers) && !/\d/.test(bound[numbers.length] ?? '')
+    );
+  const [own, whole] = [numberList(numbers), numberList(bound)];
+  if (!own.every((number, index) => number === (whole[index] ?? 0))) return false;
+  if (wildcard.test(version)) return true;
+  if (shortReleases[subject.key]?.test(numbers)) return false;
+  return own.length < whole.length || (own.length < 3 && threeNumbers.has(subject.key));
+}
+
+function numberList(version: string): number[] {
+  return (/^v?(\d+(?:\.\d+)*)/.exec(version)?.[1] ?? '').split('.').map(Number);
 }
 
 export function evaluateNumber(
