@@ -351,3 +351,28 @@ test('the path of a request in an error page is no evidence for the product that
     /phpmyadmin/i,
   );
 });
+
+test.each([
+  ['5.5.50-cll', 'MySQL', '5.5.50', 'cll'],
+  ['5.7.44-cll-lve', 'MySQL', '5.7.44', 'cll-lve'],
+  ['5.5.5-10.6.16-MariaDB-cll-lve', 'MariaDB', '10.6.16', 'cll-lve'],
+  ['5.7.44-48-log', 'Percona Server', '5.7.44-48', undefined],
+  ['5.7.25-TiDB-v6.5.0', 'TiDB', '6.5.0', undefined],
+])(
+  'a suffix that no rule lists costs neither product nor version: %s',
+  (text, product, version, revision) => {
+    const found = name(bannerOf(mysqlGreeting(text)));
+    expect(found).toMatchObject({ product, version, alternatives: [] });
+    expect(found?.revision).toBe(revision);
+  },
+);
+
+test('a server that has blocked the scanner is still MySQL', () => {
+  const text =
+    "\xff\x69\x04Host '192.0.2.9' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
+  expect(name(bannerOf(`${String.fromCharCode(text.length)}\0\0\0${text}`))).toMatchObject({
+    match: 'mysql',
+    product: 'MySQL',
+    version: null,
+  });
+});

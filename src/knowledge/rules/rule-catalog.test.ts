@@ -23,6 +23,33 @@ test('builtin ids are unique', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
+/** Every text of the examples, with the product that its signature reads. */
+const examples = builtinRules.signatures.flatMap((signature) =>
+  signature.examples.flatMap(({ text, product = signature.product, version = null }) =>
+    product === null || product.includes('{') ? [] : [{ signature, text, product, version }],
+  ),
+);
+
+/** Numbers in a form of their own: nothing may follow them. */
+const numbersOnly =
+  /^(?:mssql\.|cisco-asa\.form|ilo4\.description|irc\.ircnet|teeworlds\.ddnet|adc\.hub|mysql\.percona-release)/;
+
+test('a suffix that no signature lists costs neither product nor version', () => {
+  const lost = examples.flatMap(
+    ({ signature: { id, source, version: template }, text, product, version }) => {
+      const at = template && version ? text.indexOf(version) : -1;
+      if (at === -1 || numbersOnly.test(id)) return [];
+      const end = at + (version?.length ?? 0);
+      const built = `${text.slice(0, end)}-cll-lve${text.slice(end)}`;
+      const kept = builtinRules
+        .match(source, built)
+        .some((match) => match.product === product && match.version?.startsWith(version ?? ''));
+      return kept ? [] : [`${id}: ${built}`];
+    },
+  );
+  expect(lost).toEqual([]);
+});
+
 const wellFormed = `
 - id: http.example
   service: http

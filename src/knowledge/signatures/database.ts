@@ -13,7 +13,7 @@ export const databaseSignatures: readonly Signature[] = [
   mysql(0.99)(
     'mysql.mariadb',
     ...products.mariadb,
-    String.raw`^(?:5\.5\.5-)?(?P<version>\d+\.\d+\.\d+)-(?:\d+-)?MariaDB(?:-(?P<revision>.+))?$`,
+    String.raw`^(?:5\.5\.5-)?(?P<version>\d+\.\d+\.\d+)(?:[-_+~.]?[A-Za-z0-9][\w.+~:-]*?)?-MariaDB(?:[-_ ](?P<revision>.+))?$`,
     [
       {
         text: '5.5.5-10.11.6-MariaDB-0+deb12u1',
@@ -43,15 +43,48 @@ export const databaseSignatures: readonly Signature[] = [
   mysql(0.7)(
     'mysql.percona',
     ...products.perconaServer,
-    String.raw`^(?P<version>\d+\.\d+\.\d+-\d+(?:\.\d+)?)$`,
-    '8.0.35-27',
-    '8.0.35-27',
+    String.raw`^(?P<version>\d+\.\d+\.\d+-\d{1,3}(?:\.\d{1,3})?)(?:-\d{1,3}(?:\.\d{1,3})?)?(?:-log|-debug)?(?:[-_+~](?P<revision>[A-Za-z].*))?$`,
+    [
+      { text: '8.0.35-27', version: '8.0.35-27' },
+      { text: '5.7.44-48-log', version: '5.7.44-48' },
+      { text: '5.7.44-48-57-log', version: '5.7.44-48' },
+      { text: '8.0.35-27-acme', version: '8.0.35-27', revision: 'acme' },
+    ],
+    null,
+    { revision: '{revision}' },
+  ),
+  // Suffixes of those who build it for their customers; used only where no other rule knows the text.
+  mysql(0.75)(
+    'general.mysql',
+    ...products.mysql,
+    '^<v>(?:[ _+~-](?P<revision>\\S.*)|[a-z]\\S*)?$',
+    [
+      { text: '5.5.50-cll', version: '5.5.50', revision: 'cll' },
+      { text: '5.7.44-cll-lve', version: '5.7.44', revision: 'cll-lve' },
+      { text: '8.0.35-google', version: '8.0.35', revision: 'google' },
+      { text: '8.0.36_custom build', version: '8.0.36', revision: 'custom build' },
+    ],
+    null,
+    { revision: '{revision}' },
   ),
   mysqlError(0.97)(
     'mysql.mariadb-refusal',
     ...products.mariadb,
     'to this MariaDB server',
     "1130 Host '192.0.2.1' is not allowed to connect to this MariaDB server",
+  ),
+  mysqlError(0.97)(
+    'mysql.mariadb-blocked',
+    ...products.mariadb,
+    "^1129 .*'mariadb-admin flush-hosts'",
+    "1129 Host '192.0.2.9' is blocked because of many connection errors; unblock with 'mariadb-admin flush-hosts'",
+  ),
+  // MariaDB said the same before version 10.5.
+  mysqlError(0.7)(
+    'mysql.mysql-blocked',
+    ...products.mysql,
+    "^1129 .*'mysqladmin flush-hosts'",
+    "1129 Host '192.0.2.9' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'",
   ),
   mysqlError(0.9)(
     'mysql.mysql-refusal',
@@ -112,7 +145,7 @@ export const databaseSignatures: readonly Signature[] = [
   rows('memcached', 'memcached.version', 0.97)(
     'memcached.version',
     ...products.memcached,
-    String.raw`^(?P<version>\d+\.\d+(?:\.\d+)*)(?:[_-](?P<revision>.+))?$`,
+    String.raw`^(?P<version>\d+\.\d+(?:\.\d+)*)(?:[-_+~ ]?(?P<revision>[^ .].*))?$`,
     [
       { text: '1.6.18', version: '1.6.18', cpe: 'cpe:2.3:a:memcached:memcached:1.6.18:*:*:*:*:*:*:*' },
       { text: '1.6.17_13_g1', version: '1.6.17' },

@@ -6,24 +6,18 @@ const ftp = (certainty: number) => rows('ftp', 'ftp.greeting', certainty);
 
 /** FTP and other file servers. */
 export const fileTransferSignatures: readonly Signature[] = [
-  ftp(0.98)(
-    'ftp.vsftpd',
-    'vsftpd',
-    'vsftpd_project:vsftpd',
-    String.raw`\(vsFTPd (?P<version>\d+\.\d+(?:\.\d+)*)(?P<suffix>\+[^)]*)?\)`,
-    [
-      {
-        text: '(vsFTPd 3.0.3)',
-        version: '3.0.3',
-        cpe: 'cpe:2.3:a:vsftpd_project:vsftpd:3.0.3:*:*:*:*:*:*:*',
-      },
-    ],
-  ),
+  ftp(0.98)('ftp.vsftpd', 'vsftpd', 'vsftpd_project:vsftpd', String.raw`\(vsFTPd <v>\)`, [
+    {
+      text: '(vsFTPd 3.0.3)',
+      version: '3.0.3',
+      cpe: 'cpe:2.3:a:vsftpd_project:vsftpd:3.0.3:*:*:*:*:*:*:*',
+    },
+  ]),
   ftp(0.98)(
     'ftp.proftpd',
     'ProFTPD',
     'proftpd',
-    String.raw`\bProFTPD (?P<version>\d+\.\d+\.\d+[a-z]?)(?P<candidate>rc\d+)? Server`,
+    String.raw`\bProFTPD (?P<version>\d+\.\d+\.\d+[a-h]?)(?P<candidate>rc\d+)?(?:[-_+~.]?(?P<suffix>[A-Za-z0-9][\w.+~-]*))?? Server`,
     [
       { text: 'ProFTPD 1.3.5e Server (Debian) [::ffff:192.0.2.1]', version: '1.3.5e' },
       { text: 'ProFTPD 1.3.8rc2 Server (ProFTPD)', version: '1.3.8rc2' },
@@ -31,6 +25,7 @@ export const fileTransferSignatures: readonly Signature[] = [
     null,
     {
       version: '{version}{candidate}',
+      revision: '{suffix}',
       cpe: { part: 'a', vendor: 'proftpd', product: 'proftpd', version: '{version}', update: '{candidate}' },
     },
   ),

@@ -748,7 +748,7 @@ export const greetingSignatures: readonly Signature[] = [
   mysql(
     'mysql.suffix',
     ...products.mysql,
-    '^<v>[a-z]?(?:sp\\d)?-(?:(?:alpha|beta|gamma|rc)-)?(?:[Mm]ax|community|standard|nt|pro|classic|Debian_|\\d+\\+[a-z]|\\d+\\.dotdeb|\\d+~bpo|enterprise-)[^ ]*$',
+    '^(?P<version>\\d+(?:\\.\\d+)*)[a-z]?(?:sp\\d)?-(?:(?:alpha|beta|gamma|rc)-)?(?:[Mm]ax|community|standard|nt|pro|classic|Debian_|\\d+\\+[a-z]|\\d+\\.dotdeb|\\d+~bpo|enterprise-)[^ ]*$',
     '5.0.51-community-nt',
     '5.0.51',
     { certainty: 0.75 },
@@ -756,7 +756,7 @@ export const greetingSignatures: readonly Signature[] = [
   mysql(
     'mysql.percona-release',
     ...products.perconaServer,
-    '^<v>-(?:rel|rc)?\\d{2}\\.\\d(?:-\\d+(?:\\.[a-z]+)?)?(?:-log)?$',
+    '^(?P<version>\\d+(?:\\.\\d+)*)-(?:rel|rc)?\\d{2}\\.\\d(?:-\\d+(?:\\.[a-z]+)?)?(?:-log)?$',
     '5.5.36-34.2-648.wheezy-log',
     '5.5.36',
     { certainty: 0.75 },

@@ -477,7 +477,7 @@ export const infrastructureSignatures: readonly Signature[] = [
   rows('http', 'http.body')(
     'http.bind-statistics',
     ...products.bind,
-    String.raw`<statistics version="\d(?s:.){1,600}?<version>(?P<version>9\.\d+(?:\.\d+)?)(?P<patch>-[SP]\d+)?(?:-(?P<revision>[^<]{1,64}))?</version>`,
+    String.raw`<statistics version="\d(?s:.){1,600}?<version>(?P<version>9\.\d+(?:\.\d+)?)(?P<patch>-[SP]\d+)?(?:[-_+~ ]?(?P<revision>[^<. ][^<]{0,63}))?</version>`,
     [
       {
         text: '<statistics version="3.13"><server><boot-time>2026-01-01T00:00:00Z</boot-time><version>9.18.49-1~deb12u3-Debian</version>',

@@ -9,7 +9,7 @@ export const nameServerSignatures: readonly Signature[] = [
   dns(
     'dns.bind',
     ...products.bind,
-    String.raw`^(?:BIND )?(?:RedHat-)?(?P<version>9\.\d+(?:\.\d+)?(?:-S\d+)?)(?P<patch>-P\d+)?(?:-(?P<revision>.+))?$`,
+    String.raw`^(?:BIND )?(?:RedHat-)?(?P<version>9\.\d+(?:\.\d+)?(?:-S\d+)?)(?P<patch>-P\d+)?(?:[-_+~ ]?(?P<revision>[^ .].*))?$`,
     [
       {
         text: '9.18.28-1~deb12u2-Debian',

@@ -9,7 +9,7 @@ export const remoteAccessSignatures: readonly Signature[] = [
   ssh(
     'ssh.openssh',
     ...products.openssh,
-    String.raw`^OpenSSH_(?P<number>\d+(?:\.\d+)*)(?P<patch>p\d+)?(?:[-_][^ ]*)?(?: (?P<revision>.+))?$`,
+    String.raw`^OpenSSH_(?P<number>\d+(?:\.\d+)*)(?P<patch>p\d+)?(?:[-_+~A-Za-z][^ ]*)?(?: (?P<revision>.+))?$`,
     [
       {
         text: 'OpenSSH_9.2p1 Debian-2+deb12u3',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { compileMatcher } from '../rules/matcher.ts';
 import { protocolRows, rows } from './row.ts';
 
 const server = rows('http', 'http.header.server', 0.9, { flags: 'i' });
@@ -17,6 +18,19 @@ test('a row reads a version into the product and its CPE name', () => {
     flags: 'i',
     examples: [{ text: 'X/1.2', version: '1.2' }],
   });
+});
+
+test('a suffix that the pattern does not list costs neither product nor version', () => {
+  const page = server('http.x', 'X', null, '<i>X/<v></i>', '<i>X/1.2</i>', '1.2');
+  const read = (text: string) => {
+    const match = compileMatcher(page.pattern).match(text);
+    return match && [match.groups.get('version'), match.groups.get('suffix')];
+  };
+  expect(page).toMatchObject({ version: '{version}', revision: '{suffix}' });
+  expect(read('<i>X/1.2</i>')).toEqual(['1.2', undefined]);
+  expect(read('<i>X/1.2-cll-lve</i>')).toEqual(['1.2', 'cll-lve']);
+  expect(read('<i>X/1.2.3b_acme+7</i>')).toEqual(['1.2.3', 'b_acme+7']);
+  expect(read('<i>X/1.2 y</i>')).toBeNull();
 });
 
 test.each([

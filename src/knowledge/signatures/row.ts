@@ -2,6 +2,11 @@ import type { Signature, SignatureExample } from './signature.ts';
 
 /** `<v>` in the pattern of a row. */
 const versionGroup = String.raw`(?P<version>\d+(?:\.\d+)*)`;
+/**
+ * Where the pattern goes on behind the version, what a builder appended to it is skipped; lazy, so that a pattern with a
+ * suffix of its own comes first.
+ */
+const builtVersionGroup = String.raw`(?:${versionGroup}(?:[-_+~.]?(?P<suffix>[A-Za-z0-9][\w.+~-]*))??)`;
 
 /** The pattern that matches a text as it is. */
 export const literalPattern = (text: string) =>
@@ -35,8 +40,9 @@ export function rows(
     version: string | null = null,
     more: Partial<Signature> = {},
   ): Signature => {
-    const fullPattern = pattern.replaceAll('<v>', versionGroup);
+    const fullPattern = pattern.replace(/<v>$/, versionGroup).replaceAll('<v>', builtVersionGroup);
     const read = fullPattern.includes('(?P<version>') ? { version: '{version}' } : {};
+    const built = fullPattern.includes('(?P<suffix>') ? { revision: '{suffix}' } : {};
     const system = maker?.startsWith('o:') ?? false;
     const [vendor = null, cpeProduct] = (system ? maker?.slice(2) : maker)?.split(':') ?? [];
     return {
@@ -47,6 +53,7 @@ export function rows(
       product,
       vendor,
       ...read,
+      ...built,
       ...(vendor && cpeProduct
         ? { cpe: { part: system ? 'o' : 'a', vendor, product: cpeProduct, ...read } }
         : {}),

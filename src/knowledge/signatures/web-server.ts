@@ -15,14 +15,15 @@ export const webServerSignatures: readonly Signature[] = [
   server(
     'http.nginx',
     ...products.nginx,
-    String.raw`^nginx(?:/<v>)?(?: \((?P<revision>[^)]+)\))?`,
+    String.raw`^nginx(?:/<v>(?:[-_+~](?P<build>[^ ]+))?)?(?: \((?P<revision>[^)]+)\))?`,
     [
       { text: 'nginx/1.22.1', version: '1.22.1', cpe: 'cpe:2.3:a:f5:nginx:1.22.1:*:*:*:*:*:*:*' },
       { text: 'nginx/1.18.0 (Ubuntu)', version: '1.18.0', revision: 'Ubuntu' },
+      { text: 'nginx/1.24.0-acme', version: '1.24.0', revision: 'acme' },
       { text: 'nginx', version: null },
     ],
     null,
-    { revision: '{revision}' },
+    { revision: '{build} {revision}' },
   ),
   body(
     'http.nginx-error',
@@ -51,10 +52,11 @@ export const webServerSignatures: readonly Signature[] = [
         cpe: 'cpe:2.3:a:apache:http_server:2.4.62:*:*:*:*:*:*:*',
       },
       { text: 'Apache/2.4.6 (CentOS) OpenSSL/1.0.2k-fips PHP/5.4.16', version: '2.4.6' },
+      { text: 'Apache/2.4.57-acme1 (Unix) OpenSSL/3.0.8', version: '2.4.57', revision: 'acme1 Unix' },
       { text: 'Apache', version: null },
     ],
     null,
-    { revision: '{revision}' },
+    { revision: '{suffix} {revision}' },
   ),
   body(
     'http.apache-error',
@@ -112,7 +114,7 @@ export const webServerSignatures: readonly Signature[] = [
   body(
     'http.tomcat-error',
     ...products.apacheTomcat,
-    String.raw`<h3>Apache Tomcat(?:/(?P<version>\d+\.\d+\.\d+))?(?: \([^)]*\))?</h3>`,
+    String.raw`<h3>Apache Tomcat(?:/<v>)?(?: \([^)]*\))?</h3>`,
     '<hr class="line" /><h3>Apache Tomcat/10.1.6 (Debian)</h3></body>',
     '10.1.6',
     { certainty: 0.95 },
