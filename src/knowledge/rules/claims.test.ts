@@ -353,6 +353,19 @@ test('the path of a request in an error page is no evidence for the product that
 });
 
 test.each([
+  ['redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1', 'Valkey', '8.0.1'],
+  ['redis_version:6.3.4\r\nredis_mode:standalone\r\n# KeyDB\r\nmvcc_depth:0', 'KeyDB', null],
+  ['redis_version:7.4.0\r\ndragonfly_version:df-v1.27.1', 'Dragonfly', '1.27.1'],
+])('a fork that names its original is only the fork: %s', (info, product, version) => {
+  const text = `# Server\r\n${info}\r\n`;
+  expect(name(bannerOf(`$${text.length}\r\n${text}\r\n`, { probe: 'redis' }))).toMatchObject({
+    product,
+    version,
+    alternatives: [],
+  });
+});
+
+test.each([
   ['5.5.50-cll', 'MySQL', '5.5.50', 'cll'],
   ['5.7.44-cll-lve', 'MySQL', '5.7.44', 'cll-lve'],
   ['5.5.5-10.6.16-MariaDB-cll-lve', 'MariaDB', '10.6.16', 'cll-lve'],

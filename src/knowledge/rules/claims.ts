@@ -3,6 +3,7 @@ import type { Fingerprint } from '../../domain/service.ts';
 import type { Banner } from '../../domain/text/banner.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { mainName } from '../products/cpe-aliases.ts';
+import { originalOf } from '../products/forks.ts';
 import { evidenceLimit, type Observation, observe } from './evidence.ts';
 import type { RuleCatalog, SignatureMatch } from './rule-catalog.ts';
 
@@ -257,7 +258,7 @@ export function resolveClaims(
 ): Fingerprint | null {
   const services = new Set<string>();
   const kept: Claim[] = [];
-  for (const claim of [...claims].sort(compareClaims)) {
+  for (const claim of withoutOriginals(claims, minConfidence).sort(compareClaims)) {
     if (confidenceOf(claim) < minConfidence) continue;
     if (!services.has(claim.match) && services.size >= maxProtocols) continue;
     services.add(claim.match);
@@ -276,6 +277,16 @@ export function resolveClaims(
     ...describe(best),
     alternatives: others.slice(0, alternativeLimit).map(describe),
   };
+}
+
+/** A fork names its original for the sake of old clients: that is no second product of the port. */
+function withoutOriginals(claims: readonly Claim[], minConfidence: number): Claim[] {
+  const imitated = new Set(
+    claims
+      .filter((claim) => confidenceOf(claim) >= minConfidence)
+      .map(({ product }) => (product === null ? null : originalOf(product))),
+  );
+  return claims.filter(({ cpe }) => cpe === null || !imitated.has(productOf(cpe)));
 }
 
 function describe(claim: Claim): Fingerprint['alternatives'][number] {

@@ -1,5 +1,5 @@
 import { products } from './product-names.ts';
-import { rows } from './row.ts';
+import { onWindows, rows } from './row.ts';
 import type { Signature } from './signature.ts';
 
 const mysql = (certainty: number) => rows('mysql', 'mysql.greeting', certainty);
@@ -115,13 +115,25 @@ export const databaseSignatures: readonly Signature[] = [
   ),
   // Imitations request a cleartext password.
   postgresqlAuth(0.6).exact('postgresql.plain-auth', ...products.postgresql, 'authentication request 3'),
-  redis(0.95)('redis.redis', ...products.redis, String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)`, [
-    {
-      text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
-      version: '7.0.15',
-      cpe: 'cpe:2.3:a:redis:redis:7.0.15:*:*:*:*:*:*:*',
-    },
-  ]),
+  redis(0.95)(
+    'redis.redis',
+    ...products.redis,
+    String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)(?:(?s:.){1,600}?\nos:(?P<revision>Amazon ElastiCache))?`,
+    [
+      {
+        text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
+        version: '7.0.15',
+        cpe: 'cpe:2.3:a:redis:redis:7.0.15:*:*:*:*:*:*:*',
+      },
+      {
+        text: '# Server\r\nredis_version:7.1.0\r\nredis_mode:standalone\r\nos:Amazon ElastiCache\r\n',
+        version: '7.1.0',
+        revision: 'Amazon ElastiCache',
+      },
+    ],
+    null,
+    { revision: '{revision}' },
+  ),
   redis(0.99)(
     'redis.valkey',
     'Valkey',
@@ -129,6 +141,54 @@ export const databaseSignatures: readonly Signature[] = [
     String.raw`(?m)^valkey_version:(?P<version>\d+\.\d+\.\d+)`,
     '# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n',
     '8.0.1',
+  ),
+  redis(0.99)(
+    'redis.dragonfly',
+    'Dragonfly',
+    'dragonflydb:dragonfly',
+    '(?m)^dragonfly_version:df-v<v>',
+    '# Server\r\nredis_version:7.4.0\r\ndragonfly_version:df-v1.27.1\r\nredis_mode:standalone\r\n',
+    '1.27.1',
+  ),
+  redis(0.99)(
+    'redis.keydb',
+    'KeyDB',
+    'snap:keydb',
+    '(?m)^# KeyDB\r?$',
+    '# Server\r\nredis_version:6.3.4\r\n# KeyDB\r\nmvcc_depth:0\r\n',
+  ),
+  redis(0.99)(
+    'redis.redict',
+    'Redict',
+    'redict:redict',
+    '(?m)^redict_version:<v>',
+    '# Server\r\nredis_version:7.2.4\r\nredict_version:7.3.0\r\n',
+    '7.3.0',
+  ),
+  redis(0.99)(
+    'redis.garnet',
+    'Garnet',
+    'microsoft:garnet',
+    '(?m)^garnet_version:<v>',
+    '# Server\r\nredis_version:7.2.5\r\ngarnet_version:1.0.39\r\n',
+    '1.0.39',
+  ),
+  redis(0.99)(
+    'redis.kvrocks',
+    'Apache Kvrocks',
+    'apache:kvrocks',
+    '(?m)^(?:kvrocks_)?version:<v>',
+    '# Server\r\nversion:2.8.0\r\nkvrocks_version:2.8.0\r\nredis_version:4.0.0\r\n',
+    '2.8.0',
+  ),
+  redis(0.99)(
+    'redis.memurai',
+    'Memurai',
+    'memurai:memurai',
+    '(?m)^memurai_version:<v>',
+    '# Server\r\nredis_version:7.2.5\r\nmemurai_version:4.1.4\r\n',
+    '4.1.4',
+    onWindows,
   ),
   redisReply(0.9)(
     'redis.protected',

@@ -592,9 +592,6 @@ export const networkServiceSignatures: readonly Signature[] = [
     'INFO {"server_id":"ND","server_name":"n","version":"2.9.15","proto":1}\r\n',
     '2.9.15',
   ),
-  raw('redis')('redis.keydb', 'KeyDB', 'snap:keydb', '(?m)^# KeyDB', '$3\r\n# KeyDB\r\n', null, {
-    certainty: 0.6,
-  }),
   raw('stomp')(
     'stomp.activemq',
     ...products.activemq,

@@ -122,6 +122,9 @@ export const operatingSystemSignatures: readonly Signature[] = [
   ssh(0.92)('ssh-netbsd', String.raw`\bNetBSD_`, 'OpenSSH_9.6 NetBSD_Secure_Shell-20231220-hpn13v14-lpk', {
     family: 'netbsd',
   }),
+  ssh(0.95)('ssh-windows-port', 'Microsoft_Win32_port', 'OpenSSH_7.7p1 Microsoft_Win32_port_with_VS', {
+    family: 'windows',
+  }),
   ...Object.entries({
     debian: 'Debian',
     ubuntu: 'Ubuntu',

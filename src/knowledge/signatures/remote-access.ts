@@ -38,11 +38,12 @@ export const remoteAccessSignatures: readonly Signature[] = [
   ssh(
     'ssh.openssh-windows',
     ...products.openssh,
-    String.raw`^OpenSSH_for_Windows_(?P<number>\d+(?:\.\d+)+)(?P<patch>p\d+)?`,
-    [{ text: 'OpenSSH_for_Windows_9.5', version: '9.5', os: 'windows' }],
+    String.raw`^OpenSSH_for_Windows_(?P<number>\d+(?:\.\d+)*)(?P<patch>p\d+)?`,
+    [{ text: 'OpenSSH_for_Windows_9.5', version: '9.5', revision: 'for Windows', os: 'windows' }],
     null,
     {
       version: '{number}{patch}',
+      revision: 'for Windows',
       cpe: { part: 'a', vendor: 'openbsd', product: 'openssh', version: '{number}', update: '{patch}' },
       certainty: 0.98,
       os: { family: 'windows' },

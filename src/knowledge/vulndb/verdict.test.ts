@@ -126,6 +126,63 @@ describe('how sure a claim is', () => {
     });
   });
 
+  describe('builds of others than upstream', () => {
+    const ssh = record('CVE-2024-6387', 8.1, criterion('openbsd:openssh', { endExcluding: '9.8' }));
+    const windows = { family: 'windows', distribution: null, version: null };
+    const classes = (flaw: CveRecord, product: SeenProduct, host = nowhere) =>
+      assess(flaw, product, host, source()).class;
+
+    test.each(['9.5', '8.1', '7.7'])(
+      'OpenSSH %s for Windows lacks what Microsoft says it lacks',
+      (version) => {
+        const build = seen('openbsd:openssh', version, { revision: 'for Windows', os: windows });
+        const verdict = assess(ssh, build, nowhere, source());
+        expect(verdict).toMatchObject({ class: 'none', outcome: 'not_affected' });
+        expect(verdict.reasons.at(-1)).toMatch(/^It is OpenSSH for Windows, whose maker states/);
+      },
+    );
+
+    test('other flaws of upstream are at most possible there, and the reasons say why', () => {
+      const build = seen('openbsd:openssh', '8.1', { revision: 'for Windows', os: windows });
+      const verdict = assess(openssh, build, nowhere, source());
+      expect(verdict).toMatchObject({ class: 'possible', confidence: 0.35 });
+      expect(verdict.reasons.at(-1)).toMatch(/versions of upstream need not hold/);
+      expect(classes(openssh, seen('openbsd:openssh', '8.1', { os: windows }))).toBe('possible');
+      expect(classes(openssh, seen('openbsd:openssh', '8.1'), { os: windows, others: [] })).toBe('possible');
+    });
+
+    test.each([
+      ['oracle:mysql', '5.7.12', 'cll-lve'],
+      ['oracle:mysql', '8.0.28', 'azure'],
+      ['oracle:mysql', '5.7.25', 'SomeDB-v4'],
+      ['mariadb:mariadb', '10.6.16', 'cll-lve'],
+      ['redis:redis', '7.1.0', 'Amazon ElastiCache'],
+      ['openbsd:openssh', '9.6', 'NetBSD_Secure_Shell-20231220-hpn13v14-lpk'],
+    ])('a build of %s %s with the suffix %s is at most possible', (product, version, revision) => {
+      const flaw = record('CVE-2024-0009', 9, criterion(product, { endExcluding: '99' }));
+      expect(classes(flaw, seen(product, version, { revision }))).toBe('possible');
+    });
+
+    test.each([
+      ['oracle:mysql', '5.7.41', 'log'],
+      ['redis:redis', '7.1.1', undefined],
+      ['php:php', '7.1.9', 'fips'],
+    ])(
+      '%s %s with the suffix %s is a build of upstream or of unknown origin',
+      (product, version, revision) => {
+        const flaw = record('CVE-2024-0009', 9, criterion(product, { endExcluding: '99' }));
+        expect(classes(flaw, seen(product, version, { revision }))).toBe('likely');
+      },
+    );
+
+    test('a record about the platform itself holds there', () => {
+      const flaw = criterion('openbsd:openssh', { endExcluding: '9.8' });
+      flaw.cpe = 'cpe:2.3:a:openbsd:openssh:*:*:*:*:*:windows:*:*';
+      const build = seen('openbsd:openssh', '9.5', { revision: 'for Windows', os: windows });
+      expect(classes(record('CVE-2025-0001', 9, flaw), build)).toBe('certain');
+    });
+  });
+
   test('a product that is not sure is never certain', () => {
     const confluence = record(
       'CVE-2024-0003',

@@ -11,6 +11,7 @@ import {
 } from './backport.ts';
 import type { CpeMatch, CveRank, CveRecord, CveSource } from './cve-record.ts';
 import type { KnownSystem } from './known-product.ts';
+import { isAboutPlatform, type OtherBuild, otherBuild } from './other-builds.ts';
 
 /** A recognized product; a fingerprint with a CPE name fits. */
 export interface SeenProduct {
@@ -57,6 +58,7 @@ const worth = {
   likely: 0.75,
   revisionWithoutData: 0.5,
   revisionNotShown: 0.4,
+  otherBuild: 0.35,
   platformUnproven: 0.3,
   weakRecord: 0.2,
   unknownVersion: 0.1,
@@ -76,15 +78,40 @@ export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, so
   });
   if (applicability.outcome === 'not_affected') return verdictOf('none', 0, applicability, seen, null);
   const build = readBuild({ ...seen, os });
+  const other = otherBuild(seen, os, build.origin === 'distribution' || build.origin === 'upstream');
+  if (other?.unaffected.has(record.id)) return unaffected(applicability, seen, other);
   const backport = evaluateBackport(build, record.id, source);
   if (backport.status === 'fixed_by_vendor') {
     const fixed = verdictOf('none', 0, applicability, seen, backport);
     return { ...fixed, outcome: 'fixed_by_vendor' };
   }
-  const { level, value, limits } = grade(applicability, build, backport, seen.confidence);
+  const graded = grade(applicability, build, backport, seen.confidence);
+  const { level, value, limits } =
+    other && !namesPlatform(record, applicability) ? asOther(graded, other) : graded;
   const verdict = verdictOf(level, value * seen.confidence, applicability, seen, backport);
   verdict.reasons.push(...limits);
   return { ...verdict, origin: build.origin };
+}
+
+function unaffected(applicability: Applicability, seen: SeenProduct, { name }: OtherBuild): CveVerdict {
+  const verdict = verdictOf('none', 0, applicability, seen, null);
+  const reason = `It is ${name}, whose maker states that it is not affected.`;
+  return { ...verdict, outcome: 'not_affected', reasons: [...verdict.reasons, reason] };
+}
+
+/** The versions of a record are those of upstream: another build may have the flaw, its fix, or neither. */
+function asOther(graded: Grade, { name }: OtherBuild): Grade {
+  const limit = `It is ${name}: the affected versions of upstream need not hold for it.`;
+  return { ...atMost(graded, worth.otherBuild), limits: [...graded.limits, limit] };
+}
+
+function namesPlatform({ configurations }: CveRecord, { match }: Applicability): boolean {
+  const cpe = match && parseCpe(match.cpe);
+  if (cpe && isAboutPlatform(cpe)) return true;
+  return configurations.some(
+    ({ operator, nodes }) =>
+      operator === 'AND' && nodes.some((node) => match !== null && node.matches.includes(match)),
+  );
 }
 
 /** The banner takes precedence over the host's presumed system, which fills its gaps. */
