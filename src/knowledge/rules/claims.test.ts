@@ -389,3 +389,19 @@ test('a server that has blocked the scanner is still MySQL', () => {
     version: null,
   });
 });
+
+test.each([
+  ['Version 1.1.214.4 Wed Aug 23 03:38:25 GMT 2000', 'HP-UX ftpd', 'hp-ux'],
+  ['Version 1.1.214.8 Thu Mar  6 10:52:33 GMT 2008', 'HP-UX ftpd', 'hp-ux'],
+  ['Version 1.7.212.1 Sat Feb  1 01:30:15 GMT 2003', 'HP-UX ftpd', 'hp-ux'],
+  ['Version 4.2 Mon Feb 19 14:29:53 CST 2018', 'AIX ftpd', 'aix'],
+])('the version of an FTP server tells HP-UX from AIX: %s', (version, product, family) => {
+  const found = name(bannerOf(`220 host.example.com FTP server (${version}) ready.\r\n`));
+  expect(found).toMatchObject({ product, os: { family }, alternatives: [] });
+});
+
+test('an FTP server with the version of neither is neither', () => {
+  const found = name(bannerOf('220 host FTP server (Version 5.60 Tue Apr 3 20:11:02 PDT 1990) ready.\r\n'));
+  expect(found).toMatchObject({ match: 'ftp', product: null });
+  expect(found?.os).toBeUndefined();
+});

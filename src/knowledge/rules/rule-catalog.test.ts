@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RE2JS } from 're2js';
 import { expect, test, vi } from 'vitest';
+import { originalOf } from '../products/forks.ts';
 import type { Signature } from '../signatures/signature.ts';
 import { builtinRules, RuleCatalog } from './rule-catalog.ts';
 import { parseSignatures, readSignatureFile, signatureProblems } from './signature-file.ts';
@@ -48,6 +49,48 @@ test('a suffix that no signature lists costs neither product nor version', () =>
     },
   );
   expect(lost).toEqual([]);
+});
+
+/** Products of which one text names both: the same under two names, one inside the other, or one of a family. */
+const namedTogether = [
+  'Blackbox Exporter, Prometheus Blackbox Exporter',
+  'C-ICAP, c-icap',
+  'CVS, CVS pserver',
+  'CouchDB, Erlang/OTP',
+  'Dell iDRAC, Dell iDRAC7',
+  'Dell iDRAC, Dell iDRAC8',
+  'Dell iDRAC, Dell iDRAC9',
+  'EMQX, Erlang/OTP',
+  'Erlang/OTP, RabbitMQ',
+  'Erlang/OTP, Riak',
+  'Erlang/OTP, VerneMQ',
+  'Erlang/OTP, ejabberd',
+  'HPE iLO, HPE iLO 4',
+  'IBM Db2, IBM Db2 for z/OS',
+  'Jetty, Winstone',
+  'Node Exporter, Prometheus Node Exporter',
+  'Open Virtual Network, ovsdb-server',
+  'Open vSwitch, ovsdb-server',
+  'OpenSSL, PHP',
+  'Perl, mod_perl',
+  'Phusion Passenger, nginx',
+  'Pi-hole FTL, dnsmasq',
+  'Plexus, ircd-hybrid',
+];
+
+test('no text satisfies the signatures of two different products', () => {
+  const pairs = examples.flatMap(({ signature, text, product }) =>
+    builtinRules
+      .match(signature.source, text)
+      .filter(({ rule }) => !rule.startsWith('general.') && !signature.id.startsWith('general.'))
+      .flatMap((match) =>
+        match.product === null || match.product === product ? [] : [[product, match.product]],
+      )
+      // A fork that names its original counts as the fork alone.
+      .filter((pair) => !pair.some((name) => originalOf(name) !== null))
+      .map((pair) => pair.sort().join(', ')),
+  );
+  expect([...new Set(pairs)].sort()).toEqual(namedTogether);
 });
 
 const wellFormed = `

@@ -981,17 +981,31 @@ const fileSignatures: readonly Signature[] = [
     'ftp.aix',
     'AIX ftpd',
     'ibm',
-    'FTP server \\(Version <v> [A-Z][a-z]{2} .*\\) ready\\.$',
-    'host FTP server (Version 4.2 Mon Feb 19 14:29:53 CST 2018) ready.',
-    '4.2',
-    {
-      version: '',
-      certainty: 0.7,
-      examples: [
-        { text: 'host FTP server (Version 4.2 Mon Feb 19 14:29:53 CST 2018) ready.', version: null },
-      ],
-      os: { family: 'aix' },
-    },
+    'FTP server \\(Version 4\\.\\d [A-Z][a-z]{2} [^()]*\\) ready\\.$',
+    [{ text: 'host FTP server (Version 4.2 Mon Feb 19 14:29:53 CST 2018) ready.', version: null, os: 'aix' }],
+    null,
+    { certainty: 0.7, os: { family: 'aix' } },
+  ),
+  // It greets like AIX, with the version of its ftpd.
+  ftp(
+    'ftp.hp-ux',
+    'HP-UX ftpd',
+    'hp',
+    'FTP server \\((?:Version 1\\.\\d+(?:\\.\\d+){1,3}|Revision [\\d.]+ Version wuftpd-[\\d.]+) [A-Z][a-z]{2} [^()]*\\) ready\\.$',
+    [
+      {
+        text: 'host.example FTP server (Version 1.1.214.4 Wed Aug 23 03:38:25 GMT 2000) ready.',
+        version: null,
+        os: 'hp-ux',
+      },
+      {
+        text: 'host.example FTP server (Revision 1.1 Version wuftpd-2.6.1 Tue Jul 15 07:42:07 GMT 2003) ready.',
+        version: null,
+        os: 'hp-ux',
+      },
+    ],
+    null,
+    { certainty: 0.7, os: { family: 'hp-ux' } },
   ),
 ];
 
