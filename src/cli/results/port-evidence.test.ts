@@ -73,6 +73,9 @@ describe('the evidence of a port', () => {
     expect(of({ banner: '220 mail.example.net ESMTP', attributes: { smtp } })).toBe('mail.example.net');
     expect(of({ banner: '-NOAUTH Authentication required.\r\n' })).toBe('password required');
     expect(of({ banner: '', fingerprints: [{ ...claim, evidence: 'seen' }] })).toBe('seen');
+    expect(
+      of({ banner: '', fingerprints: [{ ...claim, evidence: 'PO\0\0\0\x05\xff\x2b' }], service: ssh }),
+    ).toBe('');
   });
 
   it('says why there is none', () => {

@@ -50,7 +50,7 @@ function greetingEvidence(row: PortRow): string {
   if (revision) return revision;
   const host = textOf(objectOf(attributes?.['smtp'])?.['hostname']);
   if (host) return host;
-  const line = readableLine(row) || (fingerprints?.[0]?.evidence ?? '');
+  const line = readableLine(row) || readableLine({ banner: fingerprints?.[0]?.evidence });
   if (/^-(?:NOAUTH|WRONGPASS)\b/.test(line)) return 'password required';
   if (/^HTTP\/\S+ 200\b/.test(line) || saysNothingNew(line, service)) return '';
   return line;

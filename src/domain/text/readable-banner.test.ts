@@ -27,6 +27,21 @@ describe('the readable part of a banner', () => {
     ['a color', '220 \x1b[31mowned\x1b[0m', '220 \x1b[31mowned\x1b[0m'],
     ['only bytes', Buffer.from([3, 0, 0, 19, 14, 208, 0, 0, 18, 52]), ''],
     ['nothing', '', ''],
+    ['the id of a request', Buffer.from('PO\x84\0\0\x01', 'latin1'), ''],
+    ['a length that is a letter', Buffer.from('0g\x02\x01\x01a\x84\0\0\0', 'latin1'), ''],
+    [
+      'a name server',
+      Buffer.from(
+        'PO\x85\0\0\x01\0\x01\0\0\0\0\x07version\x04bind\0\0\x10\0\x03\xc0\x0c\0\x10\0\x03\0\0\0\0\0\x07\x069.18.1',
+        'latin1',
+      ),
+      '9.18.1',
+    ],
+    [
+      'an agent of SNMP',
+      Buffer.from('0\x82\0\x3a\x02\x01\x01\x04\x06public\xa2\x82\0\x04\x06\0Example switch 7\0', 'latin1'),
+      'Example switch 7',
+    ],
   ])('of %s', (_name, bytes, readable) => {
     expect(of(bytes)).toBe(readable);
   });

@@ -8,6 +8,13 @@ const maxLines = 10;
 const maxCharacters = 512;
 /** Minimum length of readable text behind binary data, characters: shorter runs come about by chance. */
 const minTextInside = 4;
+/** The same before single control characters: ids and lengths of messages have one or two. */
+const minTextBefore = 3;
+
+/** DNS repeats the id of the request, `PO`, and its question, over TCP after a length (RFC 1035, section 4.1). */
+const repeatedQuestion = /^(?:[^]{2})?PO[\x80-\xff][^]{9}[^\0]{0,255}\0[^]{4}/;
+/** Words of requests that responses repeat: the community of SNMP, names of the client. */
+const repeatedWord = /^\W*(?:public|portolan(?:\.invalid)?)\W*$/i;
 
 /** A response as recorded: text with `\xNN`, and its exact bytes in base64 if they differ. */
 export interface RecordedBanner {
@@ -83,9 +90,15 @@ const textBreak = /\0|[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]{2,}/;
 const binaryBreak = /\0|[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\xff]{2,}/;
 
 function firstText({ text, isBinary }: { text: string; isBinary: boolean }): string {
-  const [first = '', ...later] = text.split(isBinary ? binaryBreak : textBreak);
-  const isText = later.length === 0 || /[\p{L}\p{N}].*[\p{L}\p{N}]/su.test(first);
-  const found = isText ? first : (later.find(isReadable)?.trim() ?? '');
+  const said = isBinary ? text.replace(repeatedQuestion, '\0') : text;
+  const [first = '', ...later] = said.split(isBinary ? binaryBreak : textBreak);
+  const isText =
+    later.length === 0 ||
+    (first.length >= (isBinary ? minTextInside : minTextBefore) &&
+      /[\p{L}\p{N}].*[\p{L}\p{N}]/su.test(first));
+  const found = isText
+    ? first
+    : (later.find((part) => isReadable(part) && !repeatedWord.test(part))?.trim() ?? '');
   return isBinary ? escapedBytes(found) : found;
 }
 

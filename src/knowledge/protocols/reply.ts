@@ -50,3 +50,15 @@ function lineText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('latin1', start, Math.min(end, start + lineLengthLimit));
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
+
+/**
+ * The text of a reply without enhanced status codes (RFC 3463), which look like versions: `5.5.0` of a reply with the
+ * code 5xx, `2.1.0` only at the start of a line of one that accepts.
+ */
+export function withoutStatusCodes(code: number, text: string): string {
+  const first = Math.floor(code / 100);
+  if (first !== 4 && first !== 5) return text.replace(/^2\.\d\.\d{1,3} /gm, '');
+  return text.replace(/(?<![\d.])([45])\.\d\.\d{1,3}(?!\.?\d)[ :]?/g, (found, digit) =>
+    Number(digit) === first ? '' : found,
+  );
+}

@@ -405,3 +405,15 @@ test('an FTP server with the version of neither is neither', () => {
   expect(found).toMatchObject({ match: 'ftp', product: null });
   expect(found?.os).toBeUndefined();
 });
+
+test.each([
+  '554 mx.example ESMTP Error 5.5.0 try later\r\n',
+  '554 mx.example ESMTP Postfix 5.5.0 Rejected\r\n',
+  '554 5.5.0 mx.example ESMTP Mailer 5.5.0\r\n',
+  '451 Temporary Failure 4.3.0 come back\r\n',
+])('a status code of SMTP is no version: %s', (text) => {
+  const found = name(bannerOf(text));
+  expect(
+    [found?.version, ...(found?.alternatives ?? []).map(({ version }) => version)].filter(Boolean),
+  ).toEqual([]);
+});

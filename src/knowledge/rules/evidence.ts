@@ -17,6 +17,7 @@ import { parseMumble } from '../protocols/mumble.ts';
 import { parseNetworkService } from '../protocols/network-service.ts';
 import { isEcho, isSecure, repeatsRequest, sentRequests, serverBytes } from '../protocols/probe-session.ts';
 import type { RecognizedService } from '../protocols/recognized-service.ts';
+import { withoutStatusCodes } from '../protocols/reply.ts';
 import { parseSmtp, type SmtpRecord } from '../protocols/smtp.ts';
 import { parseSsh, type SshRecord } from '../protocols/ssh.ts';
 import { parseTls, type TlsRecord } from '../protocols/tls.ts';
@@ -125,7 +126,8 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
 /** The first line of text that an unrecognized service sent unprompted; null when it did not begin with one. */
 function greetingLine(bytes: Buffer): string | null {
   const line = /^\s{0,16}([\x20-\x7e]{3,256})(?:[\r\n]|$)/.exec(bytes.toString('latin1', 0, 512))?.[1];
-  return line?.trim() ?? null;
+  const code = Number(/^\d{3}(?=[ -])/.exec(line?.trim() ?? '')?.[0] ?? 0);
+  return line === undefined ? null : withoutStatusCodes(code, line.trim());
 }
 
 /** The probe selects the parser of a UDP response: most formats are short, and one looks like HTTP. */
@@ -215,10 +217,10 @@ function addSshEvidence(evidence: Map<string, string>, { facts, line }: SshRecor
 
 function addSmtpEvidence(evidence: Map<string, string>, { facts, lmtp, help }: SmtpRecord): Recognition {
   if (lmtp) {
-    evidence.set('lmtp.greeting', facts.greeting);
+    evidence.set('lmtp.greeting', withoutStatusCodes(facts.code, facts.greeting));
     return { service: 'lmtp', certainty: 0.8, proof: greetingEvidence(facts) };
   }
-  evidence.set('smtp.greeting', facts.greeting);
+  evidence.set('smtp.greeting', withoutStatusCodes(facts.code, facts.greeting));
   if (help !== undefined) evidence.set('smtp.help', help);
   if (facts.extensions) evidence.set('smtp.extensions', facts.extensions.join('\n'));
   return { service: 'smtp', certainty: 0.8, proof: greetingEvidence(facts) };
