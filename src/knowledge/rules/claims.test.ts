@@ -354,7 +354,7 @@ test('the path of a request in an error page is no evidence for the product that
 
 test.each([
   ['redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1', 'Valkey', '8.0.1'],
-  ['redis_version:6.3.4\r\nredis_mode:standalone\r\n# KeyDB\r\nmvcc_depth:0', 'KeyDB', null],
+  ['redis_version:6.3.4\r\nredis_mode:standalone\r\n# KeyDB\r\nmvcc_depth:0', 'KeyDB', '6.3.4'],
   ['redis_version:7.4.0\r\ndragonfly_version:df-v1.27.1', 'Dragonfly', '1.27.1'],
 ])('a fork that names its original is only the fork: %s', (info, product, version) => {
   const text = `# Server\r\n${info}\r\n`;

@@ -118,7 +118,7 @@ export const databaseSignatures: readonly Signature[] = [
   redis(0.95)(
     'redis.redis',
     ...products.redis,
-    String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)(?:(?s:.){1,600}?\nos:(?P<revision>Amazon ElastiCache))?`,
+    String.raw`(?m)^redis_version:(?P<version>\d+\.\d+\.\d+)(?:(?s:.){1,600}?\nos:(?P<revision>Amazon ElastiCache|Windows))?`,
     [
       {
         text: '# Server\r\nredis_version:7.0.15\r\nredis_git_sha1:00000000\r\n',
@@ -129,6 +129,11 @@ export const databaseSignatures: readonly Signature[] = [
         text: '# Server\r\nredis_version:7.1.0\r\nredis_mode:standalone\r\nos:Amazon ElastiCache\r\n',
         version: '7.1.0',
         revision: 'Amazon ElastiCache',
+      },
+      {
+        text: '# Server\r\nredis_version:3.2.100\r\nredis_mode:standalone\r\nos:Windows  \r\n',
+        version: '3.2.100',
+        revision: 'Windows',
       },
     ],
     null,
@@ -150,12 +155,19 @@ export const databaseSignatures: readonly Signature[] = [
     '# Server\r\nredis_version:7.4.0\r\ndragonfly_version:df-v1.27.1\r\nredis_mode:standalone\r\n',
     '1.27.1',
   ),
+  // Its version is that of the Redis protocol line; the section of its name is far behind.
   redis(0.99)(
     'redis.keydb',
     'KeyDB',
     'snap:keydb',
-    '(?m)^# KeyDB\r?$',
-    '# Server\r\nredis_version:6.3.4\r\n# KeyDB\r\nmvcc_depth:0\r\n',
+    String.raw`(?s)^(?:.*?\nredis_version:<v>)?.*?\n(?:# KeyDB\r?\n|(?:executable|config_file):[^\r\n]*keydb)`,
+    [
+      { text: '# Server\r\nredis_version:6.3.4\r\n# KeyDB\r\nmvcc_depth:0\r\n', version: '6.3.4' },
+      {
+        text: '# Server\r\nredis_version:6.2.2\r\nexecutable:/usr/bin/keydb-server\r\nconfig_file:\r\n',
+        version: '6.2.2',
+      },
+    ],
   ),
   redis(0.99)(
     'redis.redict',

@@ -30,7 +30,6 @@ const rules: readonly BuildRule[] = [
     // Statements of Microsoft on its port.
     unaffected: ['CVE-2024-6387', 'CVE-2023-38408'],
   },
-  { product: 'openbsd:openssh', name: 'OpenSSH built for Windows', family: 'windows' },
   {
     product: 'openbsd:openssh',
     name: 'OpenSSH of OpenBSD',
@@ -43,7 +42,22 @@ const rules: readonly BuildRule[] = [
   { product: 'oracle:mysql', name: 'MySQL as a service', revision: /\b(?:aurora|azure|cloud|google|rds)\b/i },
   { product: 'mariadb:mariadb', name: 'MariaDB as a service', revision: /\b(?:azure|cloud|rds)\b/i },
   { product: 'redis:redis', name: 'Redis as a service', revision: /amazon|azure|elasticache|memorydb/i },
+  { product: 'redis:redis', name: 'Redis ported to Windows', revision: /windows/i },
 ];
+
+/** Products that upstream does not build for Windows. */
+const notForWindows: ReadonlySet<string> = new Set([
+  'dropbear_ssh_project:dropbear_ssh',
+  'exim:exim',
+  'haproxy:haproxy',
+  'lighttpd:lighttpd',
+  'memcached:memcached',
+  'openbsd:openssh',
+  'proftpd:proftpd',
+  'redis:redis',
+  'samba:rsync',
+  'squid-cache:squid',
+]);
 
 /** Suffixes that say how upstream or a distribution built it, not who else. */
 const plainSuffix =
@@ -69,6 +83,8 @@ export function otherBuild(
       (each.family === undefined || os?.family.toLowerCase() === each.family),
   );
   if (rule) return { name: rule.name, unaffected: new Set(rule.unaffected) };
+  if (os?.family.toLowerCase() === 'windows' && notForWindows.has(product))
+    return { name: 'a build for Windows', unaffected: new Set() };
   const isUnknown = !marked && /[a-z]{3}/i.test(revision) && !plainSuffix.test(revision);
   return isUnknown && packagesOf(product)
     ? { name: `a build with the suffix ${revision}`, unaffected: new Set() }

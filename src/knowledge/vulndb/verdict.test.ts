@@ -157,6 +157,7 @@ describe('how sure a claim is', () => {
       ['oracle:mysql', '5.7.25', 'SomeDB-v4'],
       ['mariadb:mariadb', '10.6.16', 'cll-lve'],
       ['redis:redis', '7.1.0', 'Amazon ElastiCache'],
+      ['redis:redis', '3.2.100', 'Windows'],
       ['openbsd:openssh', '9.6', 'NetBSD_Secure_Shell-20231220-hpn13v14-lpk'],
     ])('a build of %s %s with the suffix %s is at most possible', (product, version, revision) => {
       const flaw = record('CVE-2024-0009', 9, criterion(product, { endExcluding: '99' }));
@@ -174,6 +175,13 @@ describe('how sure a claim is', () => {
         expect(classes(flaw, seen(product, version, { revision }))).toBe('likely');
       },
     );
+
+    test('a product that upstream does not build for Windows is at most possible there', () => {
+      const flaw = record('CVE-2024-0009', 9, criterion('squid-cache:squid', { endExcluding: '99' }));
+      expect(classes(flaw, seen('squid-cache:squid', '4.14', { os: windows }))).toBe('possible');
+      const apache = record('CVE-2024-0009', 9, criterion('apache:http_server', { endExcluding: '99' }));
+      expect(classes(apache, seen('apache:http_server', '2.4.52', { os: windows }))).toBe('certain');
+    });
 
     test('a record about the platform itself holds there', () => {
       const flaw = criterion('openbsd:openssh', { endExcluding: '9.8' });
