@@ -75,7 +75,7 @@ export const webApplicationSignatures: readonly Signature[] = [
   rows('docker', 'http.header.server', 0.97)(
     'http.docker',
     ...products.dockerEngine,
-    String.raw`^Docker/(?P<version>\d+\.\d+\.\d+)`,
+    String.raw`^Docker/<v>`,
     'Docker/24.0.5 (linux)',
     '24.0.5',
   ),

@@ -15,7 +15,7 @@ export const webPartSignatures: readonly Signature[] = [
     'part.openssl',
     'OpenSSL',
     'openssl:openssl',
-    String.raw`^OpenSSL/(?P<version>\d+\.\d+\.\d+[a-z]{0,2})(?:-(?P<revision>\S+))?`,
+    String.raw`^OpenSSL/(?P<version>\d+(?:\.\d+)*[a-z]{0,2})(?:-(?P<revision>\S+))?`,
     'Apache/2.4.6\nOpenSSL/1.0.2k-fips\nPHP/5.4.16',
     '1.0.2k',
     { revision: '{revision}' },

@@ -105,7 +105,7 @@ export const webServerSignatures: readonly Signature[] = [
   title(
     'http.tomcat-title',
     ...products.apacheTomcat,
-    String.raw`^Apache Tomcat/(?P<version>\d+\.\d+\.\d+(?:-M\d+)?)`,
+    String.raw`^Apache Tomcat/(?P<version>\d+(?:\.\d+)*(?:-M\d+)?)`,
     [
       { text: 'Apache Tomcat/10.1.6', version: '10.1.6' },
       { text: 'Apache Tomcat/9.0.70 (Debian)', version: '9.0.70' },
@@ -155,14 +155,14 @@ export const webServerSignatures: readonly Signature[] = [
   server(
     'http.python-http-server',
     ...products.pythonHttpServer,
-    String.raw`^SimpleHTTP/[\d.]+ Python/(?P<version>\d+\.\d+\.\d+)`,
+    String.raw`^SimpleHTTP/[\d.]+ Python/<v>`,
     'SimpleHTTP/0.6 Python/3.11.2',
     '3.11.2',
   ),
   server(
     'http.python-basehttp',
     ...products.pythonHttpServer,
-    String.raw`^BaseHTTP/[\d.]+ Python/(?P<version>\d+\.\d+\.\d+)`,
+    String.raw`^BaseHTTP/[\d.]+ Python/<v>`,
     'BaseHTTP/0.6 Python/3.11.2',
     '3.11.2',
     { certainty: 0.9 },
@@ -171,10 +171,14 @@ export const webServerSignatures: readonly Signature[] = [
   poweredBy(
     'http.php-cli',
     ...products.php,
-    String.raw`^PHP/(?P<version>\d+\.\d+\.\d+)`,
-    'PHP/8.2.7',
-    '8.2.7',
-    { certainty: 0.6 },
+    String.raw`^PHP/<v>(?:-(?P<revision>[^ ,;]+))?`,
+    [
+      { text: 'PHP/8.2.7', version: '8.2.7', revision: null },
+      { text: 'PHP/7.4.3-4ubuntu2.18', version: '7.4.3', revision: '4ubuntu2.18' },
+      { text: 'PHP/8', version: '8' },
+    ],
+    null,
+    { certainty: 0.6, revision: '{revision}' },
   ),
   poweredBy.exact('http.express', 'Express', 'openjsf:express', 'Express'),
   poweredBy('http.nextjs', 'Next.js', 'vercel:next.js', String.raw`^Next\.js(?: <v>)?`, 'Next.js'),
