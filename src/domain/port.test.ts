@@ -131,7 +131,7 @@ describe('parsePorts', () => {
   });
 
   it.each([
-    ['0-65535', '- is all 65,535 ports'],
+    ['0-65535', 'write - for all 65,535 ports'],
     ['sshd', 'did you mean ssh?'],
     ['S:9', 'SCTP'],
     ['udp:53', 'write U:53'],
@@ -144,6 +144,7 @@ describe('parsePorts', () => {
     ['[22', 'has no "]"'],
     ['[9]', 'has no known port'],
     ['x*', 'matches no known service name'],
+    ['https?', 'write https, or'],
   ])('says of %s what to write', (spec, text) =>
     expect(problemsOf(spec)).toEqual([expect.stringContaining(text)]),
   );

@@ -212,7 +212,10 @@ function addMatching(
     ports.addEach(meant);
     found = true;
   }
-  return found ? null : 'matches no known service name; "*" is any text, "?" one character';
+  if (found) return null;
+  const plain = pattern.replaceAll(/[*?]/g, '');
+  const hint = services.has(plain) ? `write ${plain}, or ` : '';
+  return `matches no known service name; ${hint}"*" for any text, "?" for one character`;
 }
 
 /** `*` is any text, `?` one character. Of several `*` only the last one is tried again. */
@@ -279,7 +282,7 @@ function problemOfRange(text: string): string {
   if (ends.length > 2 || !isNumber(first) || !isNumber(last))
     return 'is not a port or a range such as 8000-8100';
   if (isRange && Number(first) === 0 && Number(last) === maxPort)
-    return 'contains port 0, which cannot be scanned; - is all 65,535 ports';
+    return 'contains port 0, which cannot be scanned; write - for all 65,535 ports';
   const outside = [first, last].some((port) => Number(port) < 1 || Number(port) > maxPort);
   if (outside) return `is out of range: ports are 1 to ${maxPort}`;
   return 'is reversed: it ends before it starts';

@@ -75,7 +75,7 @@ describe('wrong use', () => {
     expect(stderr.match(/10\.0\.0\.300/g)?.length).toBeLessThanOrEqual(2);
     expect(stderr).toContain('http://x');
     const one = await home.run(['scan', '']);
-    expect(one.stderr).toBe('portolan: 1 of 1 targets was rejected: "": is empty\n');
+    expect(one.stderr).toBe('portolan: target "": is empty\n');
   });
 
   it('names file, line and column of a bad graph', async () => {

@@ -47,7 +47,7 @@ async function adviceFor(
   if (field === 'dag') return await ofGraph(sources);
   if (field !== 'targets') return null;
   const tooMany = /^(\d+) addresses, the limit is (\d+)/.exec(reason);
-  if (tooMany) return ofCount(Number(tooMany[1]), Number(tooMany[2]));
+  if (tooMany) return ofCount(BigInt(tooMany[1] ?? 0), Number(tooMany[2]));
   const [target] = targets;
   return targets.length === 1 && target ? ofTarget(target, sources) : null;
 }
@@ -61,6 +61,7 @@ async function ofProfile(reason: string, { flags, graphs }: AdviceSources): Prom
   if ((await graphs()).includes(profile)) return [`${message}, it is a graph`, `--dag ${profile}`];
   if (/^\d[\d,-]*$/.test(profile)) return [message, `-p ${profile}`];
   if (/^\d/.test(profile)) return [`"${profile}" is no port list, and no profile`, '-p 22,80,8000-8100'];
+  if (/^top/i.test(profile)) return [`"${profile}" is no port list, and no profile`, '-p top-100'];
   const { portCatalog } = await import('../../knowledge/ports.ts');
   const service =
     nearest(profile, known) === null ? nearest(profile, [...portCatalog.services.keys()]) : null;
@@ -77,9 +78,9 @@ async function ofGraph({ flags, graphs }: AdviceSources): Promise<Advice | null>
   return guess === null ? null : [`no graph "${dag}"`, `--dag ${guess}`];
 }
 
-function ofCount(count: number, limit: number): Advice {
+function ofCount(count: bigint, limit: number): Advice {
   return [
-    `${groupedNumber(count)} addresses, the limit is ${groupedNumber(limit)}`,
+    `${count.toLocaleString('en-US')} addresses, the limit is ${groupedNumber(limit)}`,
     'SERVICE_SCANNER__MAX_ADDRESSES=0 (no limit)',
   ];
 }
@@ -92,6 +93,9 @@ function ofTarget({ value = '', reason = '', hint = '' }: Problem, { origin }: A
     return [`target ${value} has a port`, `portolan scan ${host}${port === '' ? '' : ` -p ${port}`}`];
   }
   if (value.includes('://')) return ofUrl(value);
+  const [what = '', instead] = reason.split('; write ');
+  if (instead !== undefined && !instead.includes(' '))
+    return [`target ${JSON.stringify(value)}: ${what}`, `portolan scan ${instead}`];
   if (reason !== 'out_of_scope') return null;
   return ofScope(value, hint, origin);
 }

@@ -120,6 +120,25 @@ describe('submissionOf', () => {
     ]);
   });
 
+  it('says of ports in a list of exclusions that they are excluded', async () => {
+    const file = join(folder, 'hosts.txt');
+    await writeFile(file, '192.0.2.2:22\n');
+    const said: string[] = [];
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+    const { exclude } = await submissionOf(['192.0.2.0/24'], { ...flags, excludeFile: file });
+    write.mockRestore();
+    expect(exclude).toEqual(['192.0.2.2']);
+    expect(said).toEqual([
+      `warning: ${file}: hosts taken from URLs and host:port (192.0.2.2:22); all their ports are excluded\n`,
+    ]);
+  });
+
+  it('names the list that has no targets', async () => {
+    const file = join(folder, 'hosts.txt');
+    await writeFile(file, '# none\n');
+    await expect(submissionOf([], { ...flags, targetFile: file })).rejects.toThrow(`no targets in ${file}`);
+  });
+
   it('refuses no targets and unreadable lists', async () => {
     await expect(submissionOf([], flags)).rejects.toMatchObject({ code: 'usage', exitCode: 2 });
     await expect(submissionOf(['@/none/such'], flags)).rejects.toThrow('no such file');

@@ -117,8 +117,12 @@ const maxListBytes = 8 * 1024 * 1024;
 /** Converts the command line to a request body of the API. */
 export async function submissionOf(positional: string[], flags: ScanFlags): Promise<ScanSubmissionBody> {
   const targets = await targetsOf(positional, flags);
-  if (targets.length === 0) throw usage('no targets', 'portolan scan 192.0.2.10, or -f FILE');
-  const exclude = [...(await expand(flags.exclude)), ...(await fileOf(flags.excludeFile))];
+  if (targets.length === 0)
+    throw usage(
+      `no targets${flags.targetFile === undefined ? '' : ` in ${flags.targetFile}`}`,
+      'portolan scan 192.0.2.10, or -f FILE',
+    );
+  const exclude = await listsOf([flags.exclude], flags.excludeFile, 'all their ports are excluded');
   checkEgressFlags(flags);
   const options = dropUnset({
     scan_type: flags.scanType?.replace(/,udp$/, ''),
@@ -184,22 +188,29 @@ function frameworksOf(list: string): string[] {
 }
 
 async function targetsOf(positional: string[], flags: ScanFlags): Promise<string[]> {
-  const lists = await Promise.all([...positional, flags.targets].map(expand));
-  return [...lists.flat(), ...(await fileOf(flags.targetFile))];
+  return listsOf([...positional, flags.targets], flags.targetFile);
 }
 
-/** The targets of a word, with `@file` replaced by the list in that file, and `-` by that of stdin. */
-async function expand(word: string | undefined): Promise<string[]> {
-  if (word === undefined) return [];
-  // `10.0.0.1 - 10.0.0.9` does not mean stdin.
-  const isRange = /\s-\s/.test(word);
-  const lists = await Promise.all(
-    splitTargets(word).map((item) => {
+/**
+ * The targets of words and of a file, with `@file` replaced by the list in that file, and `-` by that of stdin.
+ * @param ports what to say of ports in lists
+ */
+async function listsOf(
+  words: readonly (string | undefined)[],
+  file: string | undefined,
+  ports?: string,
+): Promise<string[]> {
+  const fileOf = (name: string) => readList(name, ports);
+  const expand = (word = '') => {
+    // `10.0.0.1 - 10.0.0.9` does not mean stdin.
+    const isRange = /\s-\s/.test(word);
+    return splitTargets(word).map((item) => {
       if (item === '-' && !isRange) return fileOf(item);
       return item.startsWith('@') ? fileOf(item.slice(1)) : [item];
-    }),
-  );
-  return lists.flat();
+    });
+  };
+  const given = words.filter((word) => word !== undefined).flatMap(expand);
+  return (await Promise.all([...given, file === undefined ? [] : fileOf(file)])).flat();
 }
 
 /** Trimmed items of a comma-separated list. Empty items are retained: they are mistakes to report. */
@@ -207,25 +218,21 @@ function listOf(text: string | undefined): string[] {
   return text === undefined ? [] : text.split(',').map((item) => item.trim());
 }
 
-async function fileOf(file: string | undefined): Promise<string[]> {
-  return file === undefined ? [] : readList(file);
-}
-
 /** The text of a file, or of stdin for `-`. @throws PortolanError `usage` */
 export async function readListFile(file: string): Promise<string> {
   return file === '-' ? await readStdin() : await readText(file);
 }
 
-async function readList(file: string): Promise<string[]> {
+async function readList(file: string, ofPorts?: string): Promise<string[]> {
   if (file === '') throw usage('@ must be followed by a file name');
   const { targets, reduced, ports, left } = readTargetList(await readListFile(file));
   const name = file === '-' ? 'stdin' : file;
   if (reduced.length > 0) {
     const [first = ''] = reduced;
     const more = reduced.length === 1 ? first : `${first} and ${reduced.length - 1} more`;
-    const hint =
-      ports.length > 0 && ports.length <= maxNamedPorts ? `; for their ports: -p ${ports.join(',')}` : '';
-    note(`warning: ${printable(`${name}: hosts taken from URLs and host:port (${more})${hint}`)}`);
+    const named = ports.length > 0 && ports.length <= maxNamedPorts;
+    const hint = ofPorts ?? (named ? `for their ports: -p ${ports.join(',')}` : 'ports come from -p');
+    note(`warning: ${printable(`${name}: hosts taken from URLs and host:port (${more}); ${hint}`)}`);
   }
   if (left.length > 0)
     note(

@@ -29,7 +29,6 @@ describe('readTargetList', () => {
         '127.0.0.1',
         'localhost',
         '::1',
-        'localhost',
         'ip6-localhost',
         'ip6-loopback',
         '192.0.2.7',

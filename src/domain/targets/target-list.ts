@@ -2,7 +2,7 @@ import { anyInterface, parseTargets, splitTargets } from './target.ts';
 
 /** What a list file names. */
 export interface TargetFile {
-  /** In the given order, duplicates and mistakes too: these are for the check that names them. */
+  /** In the given order, each once, mistakes too: these are for the check that names them. */
   targets: string[];
   /** URLs and `host:port` whose host was taken, in the given order. */
   reduced: string[];
@@ -45,8 +45,7 @@ export function readTargetList(text: string): TargetFile {
       if (endpoint.port !== null) ports.add(endpoint.port);
     }
   }
-  file.ports = [...ports].sort((a, b) => a - b);
-  return file;
+  return { ...file, targets: [...new Set(file.targets)], ports: [...ports].sort((a, b) => a - b) };
 }
 
 /** Trimmed, without the comma that may end a line. */

@@ -92,8 +92,11 @@ describe('parseTargets: forms', () => {
     expect(parse('10.0.0-3.1,7').items.map(({ value }) => value)).toEqual(['10.0.0-3.1,7']);
     expect(parse('10.0.0.1,10.0.0.2').targets).toHaveLength(2);
     expect(parse('10.0.0.1-5,10.0.1.1-5').targets).toHaveLength(2);
-    expect(parse('10.0.0.1, 7').targets).toMatchObject([{ value: '10.0.0.1,7' }]);
-    expect(parse('10.0.0.1,7,10.0.0.9').problems.map(({ value }) => value)).toEqual(['7']);
+    expect(parse(' 10.0.0.1,7 ').targets).toMatchObject([{ value: '10.0.0.1,7' }]);
+    expect(parse('10.0.0.1, 7').problems.map(({ value }) => value)).toEqual(['7']);
+    expect(parse('10.0.0.1,7,10.0.0.9').problems).toEqual([
+      { index: 0, value: '7', reason: expect.stringContaining('a target of its own') },
+    ]);
     expect(parse('10.0.0.1,').problems.map(({ value }) => value)).toEqual(['']);
     expect(parse('a.example,10.0.0.1,7').problems.map(({ value }) => value)).toEqual(['7']);
   });
@@ -239,14 +242,18 @@ describe('parseTargets: hostile texts', () => {
     ['example.net..', 'empty label'],
     ['10.0.0.10-300', 'last octet'],
     ['10.0.0.10-010', 'last octet'],
-    ['10.0.0.1-10.0.0.300', 'not an IP address'],
+    ['10.0.0.1-10.0.0.300', 'ends with an address'],
     ['10.0.0.1 - 10.0.0.5', 'write 10.0.0.1-10.0.0.5'],
     ['10.0.0.1\t10.0.0.5', 'separate targets with commas'],
     ['10.0.0.20-10,5', 'reversed'],
     ['10.0.0.256,1', 'from 0 to 255'],
     ['10.0.0.01,1', 'from 0 to 255'],
     ['10.0.1-2-3.1', 'from 0 to 255'],
-    ['10.0.*', 'four numbers'],
+    ['10.0.*', 'write 10.0.*.*'],
+    ['2001:db8::*', 'IPv6 addresses have no wildcards'],
+    ['2001:db8::1-ff', 'write 2001:db8::1-2001:db8::ff'],
+    ['2001:db8::ff-1', 'ends with an address'],
+    ['10.0.0.1;10.0.0.2', 'separate targets with commas'],
     ['10.0.0-3.0/24', 'octet ranges have no prefix'],
     ['10.1/16', 'write 10.1.0.0/16'],
     ['10.0.0.0/255.255.255.0', 'write 10.0.0.0/24'],
@@ -260,7 +267,7 @@ describe('parseTargets: hostile texts', () => {
     ['10.0.0.0/08', 'from 0 to 32'],
     ['2001:db8::/129', 'from 0 to 128'],
     ['::ffff:10.0.0.0/24', '96 to 128'],
-    ['example.net/login', 'for the host alone write example.net'],
+    ['example.net/login', 'write example.net'],
     ['example.net/129', 'from 0 to 128'],
     ['/24', 'nothing before'],
     ['1.2.3/x', 'before "/"'],
@@ -271,11 +278,13 @@ describe('parseTargets: hostile texts', () => {
     ['example.net:443', 'port'],
     ['[::1]:80', 'port'],
     ['[10.0.0.1]', 'brackets are for IPv6 addresses'],
-    ['[::1]-[::5]', 'not an IP address'],
+    ['[::1]-[::5]', 'brackets'],
     ['user@example.net', 'not an IP address'],
     ['@targets.txt', 'not an IP address'],
     ['*.example.net', 'no wildcards'],
-    ['bücher.example', 'A-label'],
+    ['bücher.example', 'write xn--bcher-kva.example'],
+    ['１０.0.0.1', 'write 10.0.0.1'],
+    ['\u00e4 b', 'A-label'],
   ])('refuses %s', (item, part) => expect(reasonFor(item)).toContain(part));
 });
 
@@ -285,6 +294,12 @@ describe('splitTargets', () => {
     ['10.0.0.1, 10.0.0.2 ,a.example\nb.example', ['10.0.0.1', '10.0.0.2', 'a.example', 'b.example']],
     ['10.0.0-3.1,7 10.0.0.9', ['10.0.0-3.1,7', '10.0.0.9']],
     ['10.0.0.1,,10.0.0.2', ['10.0.0.1', '', '10.0.0.2']],
+    [
+      '10.0.0-3.1,7, 10.9.0.0/28 ,a.example , b.example',
+      ['10.0.0-3.1,7', '10.9.0.0/28', 'a.example', 'b.example'],
+    ],
+    ['10.0.0.1,, 10.0.0.2,', ['10.0.0.1', '', '10.0.0.2', '']],
+    [',', ['', '']],
     [' ', ['']],
   ])('splits %j', (text, targets) => expect(splitTargets(text)).toEqual(targets));
 });

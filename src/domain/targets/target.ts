@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os';
+import { domainToASCII } from 'node:url';
 import {
   type Address,
   addressBits,
@@ -122,22 +123,23 @@ export function parseTargets(values: readonly string[], interfaces?: Interfaces)
 
 /** The items of a comma list. A number in an octet may be a list too: `10.0.0-3.1,7` is one item. */
 function itemsOf(value: string): string[] {
-  const parts = value.split(',').map(trimBlanks);
-  const whole = parts.join(',');
-  return hasOctetRanges(whole) ? [whole] : parts;
+  const whole = trimBlanks(value);
+  return hasOctetRanges(whole) ? [whole] : value.split(',').map(trimBlanks);
 }
 
 /**
- * Targets of a text that separates them by commas, blanks, tabs or lines. Empty ones between commas are retained: they are
- * mistakes to report.
+ * Targets of a text that separates them by commas, blanks, tabs or lines, also by both. Empty ones between commas are
+ * retained: they are mistakes to report.
  */
 export function splitTargets(text: string): string[] {
-  const words = text
-    .split(',')
-    .map((part) => part.trim())
-    .join(',')
-    .split(/\s+/);
-  return words.flatMap(itemsOf);
+  const words = text.trim().split(/\s+/);
+  const last = words.length - 1;
+  return words.flatMap((word, at) => {
+    if (word === ',' && last > 0) return [];
+    const from = at > 0 && word.startsWith(',') ? 1 : 0;
+    const to = at < last && word.endsWith(',') ? -1 : undefined;
+    return itemsOf(word.slice(from, to));
+  });
 }
 
 /** The addresses to scan of one item; none of a host name. */
@@ -212,19 +214,19 @@ export function readIntervals(text: string): Interval[] | null {
 /** Rejects texts that cannot be any kind of target. */
 function refuseText(item: string): string | null {
   if (item === '') return 'is empty';
-  if (item.length > maxItemLength && !hasOctetRanges(item))
-    return `${notATarget}: longer than ${maxItemLength} characters`;
-  if (/[^\P{Cc}\t]/u.test(item)) return `${notATarget}: contains a control character`;
+  if (item.length > maxItemLength && !hasOctetRanges(item)) return `longer than ${maxItemLength} characters`;
+  if (/[^\P{Cc}\t]/u.test(item)) return 'contains a control character';
   if (/[^\t\x20-\x7e]/.test(item)) {
-    return `${notATarget}: contains non-ASCII characters; write an international name as its A-label (xn--...)`;
+    return `contains non-ASCII characters; write ${asciiSpelling(item) ?? 'an international name as its A-label (xn--...)'}`;
   }
-  if (item.startsWith('-'))
-    return `${notATarget}: starts with "-"${item === '-' ? '; a range has no blanks' : ''}`;
-  if (item.includes('://')) return `${notATarget}: a URL; give its host alone${hostHint(hostOfUrl(item))}`;
+  if (item === '-') return 'a hyphen alone; a range has no blanks: 10.0.0.1-9';
+  if (item.startsWith('-')) return 'starts with "-"';
+  if (item.includes('://')) return `a URL; give its host alone${hostHint(hostOfUrl(item))}`;
+  if (item.includes(';')) return 'contains ";"; separate targets with commas';
   if (/[ \t]/.test(item)) {
     const range = item.replaceAll(/[ \t]/g, '');
     const isRange = readRange(range) !== null;
-    return `${notATarget}: contains a blank; ${isRange ? `write ${range}` : 'separate targets with commas'}`;
+    return `contains a blank; ${isRange ? `write ${range}` : 'separate targets with commas'}`;
   }
   return null;
 }
@@ -284,26 +286,25 @@ function prefixOf(text: string): number | null {
 function cidrReason(item: string): string {
   const [base = '', prefix = ''] = item.split('/');
   const address = parseAddress(base);
-  if (address === null) return `${notATarget}: ${baseReason(base, prefix)}`;
+  if (address === null) return baseReason(base, prefix);
   if (base.includes(':') && address.family === 4)
-    return `${notATarget}: the prefix of an IPv4-mapped block is a number from 96 to 128`;
+    return 'the prefix of an IPv4-mapped block is a number from 96 to 128';
   const most = addressBits[address.family];
   const netmask = address.family === 4 ? lengthOfNetmask(prefix) : null;
   const hint = netmask === null ? '' : `; write ${base}/${netmask}`;
-  return `${notATarget}: the prefix of an IPv${address.family} block is a number from 0 to ${most}, not "${prefix}"${hint}`;
+  return `the prefix of an IPv${address.family} block is a number from 0 to ${most}, not "${prefix}"${hint}`;
 }
 
 /** Why the text before a `/` is neither an address nor a name with a prefix length. */
 function baseReason(base: string, prefix: string): string {
   if (base === '') return 'nothing before "/"';
-  if (hasOctetRanges(base))
-    return 'octet ranges have no prefix; write the numbers of the block, as in 10.0.0-3.*';
+  if (hasOctetRanges(base)) return 'octet ranges have no prefix length; give the numbers, as in 10.0.0-3.*';
   if (/^\d{1,3}(?:\.\d{1,3}){0,2}$/.test(base) && prefixOf(prefix) !== null) {
     const missing = 4 - base.split('.').length;
     return `an IPv4 address has four decimal numbers; write ${base}${'.0'.repeat(missing)}/${prefix}`;
   }
   if (prefixOf(prefix) === null && refuseName(canonicalName(base)) === null)
-    return `a prefix is a number from 0 to 128, not "${prefix}"; for the host alone write ${base}`;
+    return `"/${prefix}" is no prefix length, a number from 0 to 128; write ${base}`;
   return 'not an IP address or host name before "/"';
 }
 
@@ -331,9 +332,11 @@ function readRange(item: string): Reading | null {
     const end = item.slice(hyphen + 1);
     const to = parseAddress(end) ?? lastOctetEnd(from, end);
     if (to !== null) return rangeOf(from, to);
+    if (from.family === 6 && /^[\da-f]{1,4}$/i.test(end))
+      return { reason: `a range of IPv6 addresses ends with an address${lastGroupHint(from, end)}` };
     if (/^(?:0x[\da-f]*|[\d.]+)$/i.test(end)) {
       return {
-        reason: `${notATarget}: a range ends with an address, or with its last octet as a number from 0 to 255`,
+        reason: 'a range ends with an address, or with its last octet as a number from 0 to 255',
       };
     }
   }
@@ -344,6 +347,12 @@ function readRange(item: string): Reading | null {
 function lastOctetEnd(from: Address, end: string): Address | null {
   if (from.family !== 4 || !/^(?:0|[1-9]\d{0,2})$/.test(end) || Number(end) > 255) return null;
   return { ...from, value: (from.value & ~0xffn) | BigInt(end) };
+}
+
+/** What `2001:db8::1-ff` may mean. */
+function lastGroupHint(from: Address, end: string): string {
+  const to = { ...from, value: (from.value & ~0xffffn) | BigInt(`0x${end}`) };
+  return to.value < from.value ? '' : `; write ${formatAddress(from)}-${formatAddress(to)}`;
 }
 
 function rangeOf(from: Address, to: Address): Reading {
@@ -360,7 +369,7 @@ function rangeOf(from: Address, to: Address): Reading {
 function readOctets(item: string, room: number): Reading | null {
   if (!hasOctetRanges(item)) return null;
   const ranges = readOctetRanges(item, room);
-  if ('reason' in ranges) return { reason: `${notATarget}: ${ranges.reason}` };
+  if ('reason' in ranges) return ranges;
   return { target: { value: ranges.value, kind: 'range' }, intervals: ranges.intervals };
 }
 
@@ -368,7 +377,7 @@ function readName(item: string): Reading {
   const name = canonicalName(item);
   if (isNumbersWithHyphens(name)) return { reason: ambiguousRange };
   const reason = refuseName(name);
-  if (reason !== null) return { reason: reason === '' ? notATarget : `${notATarget}: ${reason}` };
+  if (reason !== null) return { reason: reason === '' ? notATarget : reason };
   return { target: { value: name, kind: 'hostname' }, intervals: [] };
 }
 
@@ -388,8 +397,7 @@ function refuseName(name: string): string | null {
   if (name.includes('%')) return 'only a link-local address (fe80::/10) has a zone, the name of an interface';
   if (isHostAndPort(name)) return 'a host with a port; give the host alone, and the port as a port to scan';
   if (/^\[.*\]$/.test(name)) return 'brackets are for IPv6 addresses';
-  if (/^[\d.*-]+$/.test(name) && name.includes('*')) return 'octet ranges are four numbers, as in 10.0.*.*';
-  if (name.includes('*')) return 'names have no wildcards; list them';
+  if (name.includes('*')) return wildcardReason(name, labels.length);
   if (!/^[a-z0-9._-]+$/.test(name)) return '';
   if (labels.some((label) => label.length === 0)) return 'empty label between dots';
   // Resolvers accept 127.1, 2130706433 and 0x7f000001 as addresses, so a name must not end in a number.
@@ -401,6 +409,19 @@ function refuseName(name: string): string | null {
   return null;
 }
 
+function wildcardReason(name: string, labels: number): string {
+  if (name.includes(':'))
+    return 'IPv6 addresses have no wildcards; a prefix length is a block: 2001:db8::/64';
+  if (!/^[\d.*-]+$/.test(name)) return 'names have no wildcards; list them';
+  return `octet ranges are four numbers${labels > 1 && labels < 4 ? `; write ${name}${'.*'.repeat(4 - labels)}` : ''}`;
+}
+
+/** The spelling that a resolver looks up, if it is a target. */
+function asciiSpelling(item: string): string | null {
+  const ascii = domainToASCII(item);
+  return parseAddress(ascii) !== null || refuseName(ascii) === null ? ascii : null;
+}
+
 function isHostAndPort(text: string): boolean {
   return /^\[.*\]:\d*$/.test(text) || /^[^:]+:\d*$/.test(text);
 }
@@ -410,7 +431,9 @@ function numericReason(labels: readonly string[]): string {
     return 'the last label of a host name must contain a letter';
   if (labels.some((label) => /^0./.test(label)))
     return 'write IPv4 numbers in decimal, without leading zeros';
-  return labels.length === 4 ? '' : 'an IPv4 address has four decimal numbers';
+  if (labels.length === 4) return '';
+  const isOctet = labels.length === 1 && Number(labels[0]) <= 255;
+  return `an IPv4 address has four decimal numbers${isOctet ? '; a list in an octet, as in 10.0.0.1,7, is a target of its own' : ''}`;
 }
 
 function refuseInterval({ intervals }: Meaning, interfaces: () => Interfaces): string | null {

@@ -4,6 +4,7 @@ import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/e
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { defaultPriority, maxPriority, type ScanOptions, type ScanRequest } from '../../domain/scan.ts';
+import { countItems } from '../../domain/targets/target.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import { type Graph, requestsVuln } from '../../engine/graph/graph.ts';
@@ -178,10 +179,12 @@ function rejection(
 ): PortolanError {
   const targetsOnly = rejections.length > 0 && problems.every(({ field }) => field === 'targets');
   const first = rejections[0];
+  const count = countItems(submission.targets);
+  const rejected = `${rejections.length} of ${count} targets ${rejections.length === 1 ? 'was' : 'were'} rejected:`;
   const message =
     targetsOnly && first
-      ? `${rejections.length} of ${submission.targets.length} targets ${rejections.length === 1 ? 'was' : 'were'} rejected: ` +
-        `"${first.value}": ${first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason}`
+      ? `${count === 1 ? 'target' : rejected} ${quote(first.value)}: ` +
+        (first.reason === 'out_of_scope' ? `out of scope; ${first.hint}` : first.reason)
       : problems.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
   const details =
     rejections.length > 0
