@@ -245,6 +245,7 @@ describe('parseTargets: hostile texts', () => {
     ['10.0.0.1-10.0.0.300', 'ends with an address'],
     ['10.0.0.1 - 10.0.0.5', 'write 10.0.0.1-10.0.0.5'],
     ['10.0.0.1\t10.0.0.5', 'separate targets with commas'],
+    ['10.0.0.1\n10.0.0.5', 'each line is a target of its own'],
     ['10.0.0.20-10,5', 'reversed'],
     ['10.0.0.256,1', 'from 0 to 255'],
     ['10.0.0.01,1', 'from 0 to 255'],
@@ -304,8 +305,8 @@ describe('splitTargets', () => {
   ])('splits %j', (text, targets) => expect(splitTargets(text)).toEqual(targets));
 });
 
-it('countItems counts octet ranges as one item', () => {
-  expect(countItems(['10.0.0-3.1,7', '10.0.0.1,10.0.0.2', 'a.example'])).toBe(4);
+it('countItems counts numbers in an octet too, since each takes as long as a target', () => {
+  expect(countItems(['10.0.0-3.1,7', '10.0.0.1,10.0.0.2', 'a.example'])).toBe(5);
 });
 
 describe('the whole internet', () => {

@@ -147,11 +147,10 @@ export function addressesOf({ meaning }: TargetItem): AddressSet {
   return collect([meaning]).addresses;
 }
 
-/** How many items `parseTargets` would read, without reading them. */
+/** How many items `parseTargets` would read at most, without reading them; numbers of a list in an octet count too. */
 export function countItems(values: readonly string[]): number {
   let count = values.length;
   for (const value of values) {
-    if (hasOctetRanges(value)) continue;
     for (let comma = value.indexOf(','); comma >= 0; comma = value.indexOf(',', comma + 1)) count += 1;
   }
   return count;
@@ -175,20 +174,24 @@ export function countNamed({
 }
 
 function collect(meanings: readonly Meaning[]): Omit<TargetList, 'items' | 'problems'> {
-  const covered = meanings.flatMap(({ intervals }) => intervals);
-  const hosts = meanings.flatMap(({ intervals, skipEnds }) =>
-    skipEnds
-      ? intervals.map((interval) => ({ ...interval, first: interval.first + 1n, last: interval.last - 1n }))
-      : intervals,
-  );
+  const covered = AddressSet.of(meanings.flatMap(({ intervals }) => intervals));
+  const hosts = meanings.some(({ skipEnds }) => skipEnds)
+    ? AddressSet.of(
+        meanings.flatMap(({ intervals, skipEnds }) => (skipEnds ? intervals.map(withoutEnds) : intervals)),
+      )
+    : covered;
   const targets = meanings.map(({ target }) => target);
   return {
     targets,
-    addresses: AddressSet.of(hosts).intersect(unicastAddresses),
-    covered: AddressSet.of(covered),
+    addresses: hosts.intersect(unicastAddresses),
+    covered,
     hostnames: targets.filter(({ kind }) => kind === 'hostname').map(({ value }) => value),
     namedNetworks: meanings.flatMap(({ network }) => network ?? []),
   };
+}
+
+function withoutEnds(interval: Interval): Interval {
+  return { ...interval, first: interval.first + 1n, last: interval.last - 1n };
 }
 
 /** @param room separate intervals that octet ranges may make */
@@ -215,6 +218,7 @@ export function readIntervals(text: string): Interval[] | null {
 function refuseText(item: string): string | null {
   if (item === '') return 'is empty';
   if (item.length > maxItemLength && !hasOctetRanges(item)) return `longer than ${maxItemLength} characters`;
+  if (/[\r\n]/.test(item)) return 'contains a line break; each line is a target of its own';
   if (/[^\P{Cc}\t]/u.test(item)) return 'contains a control character';
   if (/[^\t\x20-\x7e]/.test(item)) {
     return `contains non-ASCII characters; write ${asciiSpelling(item) ?? 'an international name as its A-label (xn--...)'}`;

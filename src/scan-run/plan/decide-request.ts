@@ -4,7 +4,7 @@ import { type FieldProblem, invalidRequest, PortolanError } from '../../domain/e
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
 import { defaultPriority, maxPriority, type ScanOptions, type ScanRequest } from '../../domain/scan.ts';
-import { countItems } from '../../domain/targets/target.ts';
+import type { TargetList } from '../../domain/targets/target.ts';
 import { nearest } from '../../domain/text/nearest.ts';
 import { parseDuration } from '../../domain/time/duration.ts';
 import { type Graph, requestsVuln } from '../../engine/graph/graph.ts';
@@ -104,7 +104,7 @@ export function decideRequest(
     rejections.push(...own.map((target) => ({ ...target, reason: 'out_of_scope', hint: serverTargetHint })));
     if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
   }
-  if (problems.length > 0) throw rejection(problems, rejections, submission);
+  if (problems.length > 0) throw rejection(problems, rejections, targets);
   const request: ScanRequest = {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
@@ -175,11 +175,11 @@ function decideOptions(given: ScanOptions, { graphFiles }: SubmissionOrigin): Sc
 function rejection(
   problems: FieldProblem[],
   rejections: TargetRejection[],
-  submission: Submission,
+  targets: TargetList,
 ): PortolanError {
   const targetsOnly = rejections.length > 0 && problems.every(({ field }) => field === 'targets');
   const first = rejections[0];
-  const count = countItems(submission.targets);
+  const count = targets.items.length + targets.problems.length;
   const rejected = `${rejections.length} of ${count} targets ${rejections.length === 1 ? 'was' : 'were'} rejected:`;
   const message =
     targetsOnly && first
