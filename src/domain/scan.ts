@@ -116,6 +116,21 @@ export interface ScanWarning {
   target?: string | undefined;
 }
 
+/** Codes of warnings about what was planned and not tried, for another reason than the request. */
+const untriedCodes: ReadonlySet<string> = new Set([
+  'packets_not_sent',
+  'not_tried',
+  'link_down',
+  'node_failed',
+  'worker_lost',
+  'shard_failed',
+]);
+
+/** Whether a completed scan is partial: something of it was not tried. */
+export function leavesUntried(warnings: readonly Pick<ScanWarning, 'code'>[]): boolean {
+  return warnings.some(({ code }) => untriedCodes.has(code));
+}
+
 export interface StageRecord {
   instance_id: string;
   module_type: string;

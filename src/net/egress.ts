@@ -71,7 +71,9 @@ export class Egress {
   /** Why nothing can be sent to an address this way, whatever the routes; null if it can. */
   refusal(address: Address): string | null {
     const isOther = this.#source !== null && this.#source.family !== address.family;
-    return isOther ? `not reachable from ${this.choice.sourceIp}` : null;
+    if (isOther) return `not reachable from ${this.choice.sourceIp}`;
+    const isAnywhere = isLinkLocal(address) && address.zone === null && this.choice.interface === '';
+    return isAnywhere ? 'a link-local address needs an interface: fe80::1%NAME' : null;
   }
 
   /** Whether an address is reached through loopback, whatever interface was chosen. */

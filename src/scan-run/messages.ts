@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { RateHistory, Scan, ScanRequest } from '../domain/scan.ts';
+import type { RateHistory, Scan, ScanRequest, ScanWarning } from '../domain/scan.ts';
 import { scanLogFields } from '../domain/scan-origin.ts';
 import type { EvaluationData, ShardPart } from '../domain/shard.ts';
 import type { Traffic } from '../domain/traffic.ts';
@@ -63,6 +63,7 @@ export interface ScanStart {
   names: Record<string, string[]>;
   /** See RunScanInput. */
   evaluated: EvaluationData[] | null;
+  warnings?: ScanWarning[];
   /** Commands from before the start; they take effect with it and are not acknowledged. */
   commands: ProcessCommand[];
 }

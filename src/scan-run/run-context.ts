@@ -36,6 +36,8 @@ export interface RunScanInput {
   part?: ShardPart | null;
   /** Addresses of names resolved at the start of the scan. */
   names?: Readonly<Record<string, string[]>>;
+  /** Of the shards that ran before. */
+  warnings?: readonly ScanWarning[] | undefined;
   /** Data the shards were evaluated with, if all were; absent or null = evaluate here. */
   evaluated?: readonly EvaluationData[] | null;
   /** Aborted with a ScanAbort to end the scan as failed. */

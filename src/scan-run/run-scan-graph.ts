@@ -1,5 +1,5 @@
 import type { PortRow } from '../domain/result.ts';
-import type { ScanProgress, ScanWarning, StageRecord } from '../domain/scan.ts';
+import { leavesUntried, type ScanProgress, type ScanWarning, type StageRecord } from '../domain/scan.ts';
 import { groupedNumber } from '../domain/text/grouped-number.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
@@ -44,6 +44,7 @@ export class ScanGraph {
   /** Pending close of the gate. */
   #closing: Promise<void> | null = null;
   #verdict: ScanFailure | null = null;
+  #isPartial = false;
   /** Their warnings. */
   readonly #slowedHosts = new Map<string, ScanWarning>();
 
@@ -72,6 +73,11 @@ export class ScanGraph {
   /** Why the scan failed; decided once, before the reporters run, so that reports and record agree. */
   get verdict(): ScanFailure | null {
     return this.#verdict;
+  }
+
+  /** Whether something was not tried; decided together with the verdict. */
+  get isPartial(): boolean {
+    return this.#isPartial;
   }
 
   get stages(): StageRecord[] {
@@ -152,6 +158,7 @@ export class ScanGraph {
     // A paused scan can still be canceled: its verdict waits.
     await control.hold.released(stop.signal);
     this.#verdict = this.#failure();
+    this.#isPartial = leavesUntried(this.#context.warnings);
     if (this.#verdict && !input.part) await this.#markCut();
   }
 
@@ -184,7 +191,7 @@ export class ScanGraph {
   /** A local problem must not look like silence of the targets. */
   #warnUnsent(): void {
     for (const [reason, count] of this.#gate.unsent) {
-      const message = `could not send ${count} packets (${reason}): their targets were not probed`;
+      const message = `could not send ${amount(count)} ${count === 1 ? 'packet' : 'packets'} (${reason}): their targets were not probed`;
       this.#context.warnings.push({ code: 'packets_not_sent', message });
     }
   }

@@ -92,6 +92,7 @@ async function runOne(
     part: start.part,
     names: start.names,
     evaluated: start.evaluated,
+    warnings: start.warnings,
     control,
     log,
     onLive: (live) => send({ type: 'live', live, run }),

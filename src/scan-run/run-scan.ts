@@ -51,7 +51,7 @@ async function runWithContext(input: RunScanInput, modules: ScanModules): Promis
   const limit = config.engine.global_timeout;
   const stop = new ScanStop(input.signal, request.options, limit, time.earlierActiveMs, hold);
   const resolve = resolverOf(input, control, stop);
-  const warnings: RunContext['warnings'] = [];
+  const warnings: RunContext['warnings'] = [...(input.warnings ?? [])];
   const evaluation = new EvaluationSources(config, rulesOf(input), warnings);
   const record = await openRecord(folder, {
     ...(onSealed && { onSealed }),
@@ -275,6 +275,7 @@ class ScanRun {
   #summary(failure: ScanFailure | null, counted: Counted): SummaryRow {
     return summaryOf(this.#context, {
       failure,
+      isPartial: this.#graph?.isPartial ?? false,
       counted,
       hostsDone: this.#finalProgress(failure === null).hosts_done,
       excluded: this.#targets?.excluded ?? 0n,

@@ -161,8 +161,8 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     const run = await wire.scan([...targets, ...syn, '--ports', '8001-8010', '--rate', '2000']);
     const { warnings, summary } = recordOf(run);
     expect(warnings.map(({ message }) => message).toSorted()).toEqual([
-      'no route to 10.99.0.1',
-      'the gateway of interface eth0 does not respond; the same for 13 more',
+      'no route to 10.99.0.1; 10 ports not tried',
+      'the gateway of interface eth0 does not respond; the same for 13 more; 140 ports not tried',
     ]);
     expect(summary.coverage).toEqual({ planned: 160, open: 8, closed: 2, filtered: 0, not_tried: 150 });
   });

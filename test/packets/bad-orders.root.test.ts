@@ -89,7 +89,7 @@ describe.skipIf(!canRun)('orders and rights, on a link', () => {
     ]);
     const { warnings, summary } = recordOf(run);
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
-      ['not_tried', 'no route to 10.82.1.1 through lo'],
+      ['not_tried', 'no route to 10.82.1.1 through lo; 1 port not tried'],
     ]);
     expect([summary.coverage.not_tried, triesOf(run.packets).size]).toEqual([1, 0]);
   });

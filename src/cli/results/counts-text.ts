@@ -18,7 +18,7 @@ export function countsText(
   style: TerminalStyle,
 ): string {
   const missing = [
-    ...(scan ? missedText(scan) : partialText(summary)),
+    ...(scan?.error ? missedText(scan) : partialText(summary)),
     ...unidentifiedText(summary),
     ...(summary.live_hosts === 0 ? silenceText(summary, scan) : []),
   ];
@@ -48,11 +48,13 @@ export function missedText({ error, progress }: Pick<CountedScan, 'error' | 'pro
 }
 
 /** The warnings of a completed scan say what is missing. */
-function partialText({ partial, status }: SummaryRow): string[] {
+function partialText({ partial, status, coverage }: SummaryRow): string[] {
   if (!partial) return [];
-  return [
-    status === 'completed' ? 'partial: its warnings say what is missing' : 'partial: the scan did not finish',
-  ];
+  if (status !== 'completed') return ['partial: the scan did not finish'];
+  const { not_tried = 0, planned = 0 } = coverage ?? {};
+  const ports =
+    not_tried === 0 ? '' : `${amountText(not_tried)} of ${countText(planned, 'port')} not tried; `;
+  return [`partial: ${ports}its warnings say what is missing`];
 }
 
 /** `2 of 8 services not identified: timeout 2` */

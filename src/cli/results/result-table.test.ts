@@ -203,6 +203,16 @@ describe('renderTable', () => {
     );
   });
 
+  it('says how much of a completed scan was not tried', async () => {
+    const coverage = { planned: 65_535, open: 2, closed: 23_944, filtered: 0, not_tried: 41_589 };
+    const text = await render([host(), port(22), summary({ partial: true, coverage })], plain, {
+      scan: scanOf({}),
+    });
+    expect(text).toContain(
+      'partial: 41,589 of 65,535 ports not tried; its warnings say what is missing\n1 host',
+    );
+  });
+
   it('says where probes had no time', async () => {
     const text = await render([
       host(),

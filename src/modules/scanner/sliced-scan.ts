@@ -60,6 +60,8 @@ interface Batch {
   counts: Map<string, [number, number, number, number]>;
   /** By host: the first one that a slice received. */
   stacks: Map<string, StackTraits>;
+  /** By host: why a slice could not be swept. */
+  problems: Map<string, string>;
   /** Unfinished slices of the ports, with the progress of an interrupted run. */
   left: Map<number, SweepProgress | null>;
   /** By slice and host: slow retries. */
@@ -128,6 +130,7 @@ export class SlicedScan {
       hosts,
       counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
       stacks: new Map(),
+      problems: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
       slow: new Map(),
       running: 0,
@@ -253,7 +256,7 @@ export class SlicedScan {
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
       counts[at] = (counts[at] as number) + more;
     if (stack && !batch.stacks.has(host)) batch.stacks.set(host, stack);
-    if (problem !== null) this.#untried.note(host, problem);
+    if (problem !== null && !batch.problems.has(host)) batch.problems.set(host, problem);
   }
 
   async #finish(batch: Batch): Promise<void> {
@@ -272,6 +275,8 @@ export class SlicedScan {
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
       };
       counts.all_ports_open = acceptsEveryPort(counts);
+      const problem = batch.problems.get(host);
+      if (problem !== undefined) this.#untried.note(host, problem, counts.not_tried);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
       // Without discovery, a host that never responded does not count as a host.
       if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
@@ -301,6 +306,7 @@ function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][num
     hosts,
     counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
     stacks: new Map(),
+    problems: new Map(),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),
     ),

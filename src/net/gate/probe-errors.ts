@@ -14,8 +14,7 @@ export function errorKindOf({
   return null;
 }
 
-/** Ports to which no packet could be sent; addresses outside the scope are none. */
-export function unsentOf({ not_tried, problem, unsent = 0 }: SweepOutcome): number {
-  if (problem === null) return unsent;
-  return problem === 'out_of_scope' ? 0 : not_tried;
+/** Ports that a sweep gave up before it came to them; addresses outside the scope are none. */
+export function leftOutOf({ not_tried, problem, unsent = 0 }: SweepOutcome): number {
+  return problem === null || problem === 'out_of_scope' ? 0 : not_tried - unsent;
 }

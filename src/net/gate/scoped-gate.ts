@@ -39,7 +39,7 @@ import type {
 } from './gate.ts';
 import { openFilesLimit } from './open-files-limit.ts';
 import { PauseGate } from './pause-gate.ts';
-import { errorKindOf, unsentOf } from './probe-errors.ts';
+import { errorKindOf, leftOutOf } from './probe-errors.ts';
 import { PacketRateLimiter } from './rate.ts';
 import { Slots } from './slots.ts';
 import { SlowResponders, slowResponseMs } from './slow-responders.ts';
@@ -204,7 +204,7 @@ class ScopedGate implements ScanGate {
     const outcomes = await (await this.#syn()).sweep(job);
     for (const outcome of outcomes) {
       this.#noteSweep(outcome);
-      this.#noteErrors('unsent', unsentOf(outcome));
+      this.#noteErrors('unsent', leftOutOf(outcome));
     }
     return outcomes;
   }
@@ -394,7 +394,10 @@ class ScopedGate implements ScanGate {
     const admitted = admit(host);
     if (admitted === null) return notTried('out_of_scope');
     const refusal = this.#egress.refusal(parseAddress(admitted) as Address);
-    if (refusal !== null) return notTried(refusal);
+    if (refusal !== null) {
+      this.#noteUnsent(refusal);
+      return notTried(refusal);
+    }
     if (this.#admission.isOwn(admitted, port)) {
       this.#admission.spared += 1;
       return notTried('own_listener');

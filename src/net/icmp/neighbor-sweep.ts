@@ -78,6 +78,7 @@ function* requestsFor(hosts: Iterable<string>, options: NeighborRun): Generator<
     const address = canonical === null ? null : parseAddress(canonical);
     const route = address && table.lookup(address, force);
     if (canonical === null || !route || 'problem' in route || route.link !== 'ethernet' || route.gateway) {
+      if (route && 'problem' in route) options.onUnsent(route.problem.replaceAll(host, 'the address'));
       options.onSilent?.(host);
       continue;
     }

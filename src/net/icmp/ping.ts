@@ -73,7 +73,7 @@ class EchoSweep {
   #options: PingRun;
   #source: ItemSource<string>;
   /** By family, and whether for addresses of this machine. */
-  #sockets = new Map<string, EchoSocket | null>();
+  #sockets = new Map<string, EchoSocket | { reason: string }>();
   #waiting = new Map<number, Outstanding>();
   #freeSequences: number[] = Array.from({ length: maxOutstanding }, (_, at) => maxOutstanding - 1 - at);
   #ready: Outstanding[] = [];
@@ -92,7 +92,7 @@ class EchoSweep {
 
   *responses(): Generator<PingResponse, void, undefined> {
     for (const socket of this.#sockets.values()) {
-      if (!socket) continue;
+      if ('reason' in socket) continue;
       for (const reply of socket.receive()) {
         const response = this.#accept(reply, socket);
         if (response) yield response;
@@ -140,15 +140,19 @@ class EchoSweep {
   close(): void {
     this.#closed = true;
     this.#source.close();
-    for (const socket of this.#sockets.values()) socket?.close();
+    for (const socket of this.#sockets.values()) if (!('reason' in socket)) socket.close();
     this.#sockets.clear();
   }
 
   #prepare(text: string): Outstanding | null {
     const canonical = this.#options.admit(text);
     const address = canonical === null ? null : parseAddress(canonical);
-    const socket = address && this.#socketTo(address);
-    if (canonical === null || !address || !socket) return null;
+    if (canonical === null || !address) return null;
+    const socket = this.#socketTo(address);
+    if ('reason' in socket) {
+      this.#options.onUnsent(socket.reason);
+      return null;
+    }
     const types = typesOn(socket, this.#options.types ?? echoOnly);
     const [type] = types;
     if (!type) return null;
@@ -170,16 +174,16 @@ class EchoSweep {
     return host;
   }
 
-  #socketTo(address: Address): EchoSocket | null {
+  #socketTo(address: Address): EchoSocket | { reason: string } {
     const { egress } = this.#options;
-    if (egress.refusal(address) !== null) return null;
+    const refusal = egress.refusal(address);
+    if (refusal !== null) return { reason: refusal };
     const { family } = address;
     const isLocal = egress.isLocal(address);
     const key = `${family} ${isLocal}`;
     const known = this.#sockets.get(key);
     if (known !== undefined) return known;
-    const opened = EchoSocket.open(family, egress.socket(family, isLocal));
-    const socket = 'reason' in opened ? null : opened;
+    const socket = EchoSocket.open(family, egress.socket(family, isLocal));
     this.#sockets.set(key, socket);
     return socket;
   }
@@ -218,7 +222,10 @@ class EchoSweep {
       if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
     }
     // The kernel buffer is full: the rest goes with the next tokens; each try costs one, so this ends.
-    for (const host of group.slice(done)) this.#onSent(host, now);
+    for (const host of group.slice(done)) {
+      this.#onSent(host, now);
+      if (host.attempt === this.#tries(host)) this.#options.onUnsent(localTrouble('ENOBUFS'));
+    }
   }
 
   #onSent(host: Outstanding, now: number): void {

@@ -13,6 +13,7 @@ import { synTimeoutMs } from './attempt.ts';
 import {
   type ConnectJob,
   dropsProbes,
+  reportEarlierUnsent,
   type SweepInput,
   type SweepJob,
   type SweepOutcome,
@@ -35,7 +36,6 @@ interface ConnectSweepInput extends SweepInput {
   slowAnswerMs: number;
   isSlow(address: string): boolean;
   onSlow(address: string): void;
-  onUnsent(reason: string, count: number): void;
 }
 
 /** Hosts of one family that connections reach the same way. */
@@ -184,6 +184,7 @@ export class ConnectSweeper {
       onSlow: (host) => this.#input.onSlow(hosts[host] as string),
     });
     const running = { hosts, drop };
+    reportEarlierUnsent(this.#input, part.restored);
     this.#running.add(running);
     this.narrowed();
     return await outcome.finally(() => this.#running.delete(running));

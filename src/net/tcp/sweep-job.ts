@@ -16,6 +16,8 @@ export interface SweepInput {
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
   onSent(packets: number): void;
+  /** Called for probes that could not be sent. */
+  onUnsent(reason: string, count: number): void;
   onSpared(): void;
 }
 
@@ -85,6 +87,15 @@ export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_o
 
 export function unreached(host: string, planned: number, problem: string): SweepOutcome {
   return { host, open: 0, closed: 0, filtered: 0, not_tried: planned, problem };
+}
+
+/** Probes that an interrupted sweep could not send: they are not tried again. */
+export function reportEarlierUnsent(
+  { onUnsent }: Pick<SweepInput, 'onUnsent'>,
+  restored: ChunkState | null,
+): void {
+  const count = restored?.counts.unsent.reduce((sum, unsent) => sum + unsent, 0) ?? 0;
+  if (count > 0) onUnsent('before an interruption', count);
 }
 
 /** Why an engine did not start, or null. @throws the reason of the abort */

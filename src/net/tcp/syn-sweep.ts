@@ -3,6 +3,7 @@ import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
 import { furtherTries } from '../adaptive/late-responses.ts';
 import type { RateBounds } from '../adaptive/rate.ts';
+import { localTrouble } from '../failure.ts';
 import type { Slowdown } from '../gate/gate.ts';
 import {
   type ChunkPlan,
@@ -20,6 +21,7 @@ import { rawObstacle } from '../packets/linux/rights.ts';
 import { type Route, RouteTable } from '../packets/linux/route.ts';
 import {
   dropsProbes,
+  reportEarlierUnsent,
   type SignOfLife,
   type SweepHost,
   type SweepInput,
@@ -163,10 +165,12 @@ export class SynSweeper {
     });
     if (part.restored) alive.reportHostsOf(part.restored);
     const running = { hosts: part.hosts, drop };
+    reportEarlierUnsent(this.#input, part.restored);
     this.#running.add(running);
     // The scope may have changed while the path was determined.
     this.narrowed();
-    const { state, failure, learned } = await outcome.finally(() => this.#running.delete(running));
+    const { state, failure, learned, unsent } = await outcome.finally(() => this.#running.delete(running));
+    for (const [reason, count] of unsent) this.#input.onUnsent(localTrouble(reason), count);
     if (learned) this.#learn(job, part.hosts, learned);
     alive.reportHostsOf(state);
     const stopped = job.signal.aborted || failure !== null;

@@ -12,6 +12,8 @@ export type Counted = Awaited<ReturnType<typeof countRows>>;
 
 export interface SummaryInput {
   failure: ScanFailure | null;
+  /** Something was not tried. */
+  isPartial: boolean;
   counted: Counted;
   hostsDone: number;
   /** Addresses that exclusions and scope took away. */
@@ -22,7 +24,7 @@ export interface SummaryInput {
 /** The last row of a record. */
 export function summaryOf(
   { input, time, evaluation }: Pick<RunContext, 'input' | 'time' | 'evaluation'>,
-  { failure, counted, hostsDone, excluded, stages }: SummaryInput,
+  { failure, isPartial, counted, hostsDone, excluded, stages }: SummaryInput,
 ): SummaryRow {
   return {
     type: 'summary',
@@ -30,7 +32,7 @@ export function summaryOf(
     host: null,
     scan_id: input.request.scan_id,
     status: failure ? 'failed' : 'completed',
-    partial: failure !== null,
+    partial: failure !== null || isPartial,
     ...counted.results,
     unidentified: counted.unidentified,
     addresses_scanned: hostsDone,

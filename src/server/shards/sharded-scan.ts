@@ -456,13 +456,16 @@ export class ShardedScan implements RunningScan {
     const { tenant, request } = process.start;
     const shared = await processes.takeFor(tenant, request, process.isSmall);
     if (this.#left) return processes.giveBack(shared);
+    const outcomes = this.#reports.outcomes(this.#shards);
+    const losses = this.#canceledAt === null ? lossesOf(this.#shards, outcomes) : [];
     const input = {
       ...process,
       start: {
         ...process.start,
         startedAt: this.startedAt ?? process.start.startedAt,
         names: addressesByName(division?.hostnames ?? {}),
-        evaluated: evaluationOf(this.#reports.outcomes(this.#shards), this.#shards.length),
+        evaluated: evaluationOf(outcomes, this.#shards.length),
+        warnings: warningsOf([...reports, { warnings: losses }]),
       },
     };
     const last = new ScanProcess(input, shared);
@@ -475,8 +478,6 @@ export class ShardedScan implements RunningScan {
     this.failure = last.failure;
     if (!last.outcome) return;
     this.ownStages = lastStepStages(last.outcome, reports);
-    const outcomes = this.#reports.outcomes(this.#shards);
-    const losses = this.#canceledAt === null ? lossesOf(this.#shards, outcomes) : [];
     const warnings = [...this.#ofNames, ...losses];
     const { history } = this.#rates;
     this.outcome = wholeOutcome(last.outcome, reports, this.#shards.length, warnings, history);

@@ -1,5 +1,5 @@
 import type { ResultRow } from '../../../domain/result.ts';
-import type { Scan, ScanWarning } from '../../../domain/scan.ts';
+import { leavesUntried, type Scan, type ScanWarning } from '../../../domain/scan.ts';
 import { missedText } from '../../results/counts-text.ts';
 import { findingLine, isSevere } from '../../results/live/found-lines.ts';
 import { countText } from '../../terminal/draw/amounts.ts';
@@ -239,10 +239,14 @@ export function noteOutcome(ended: Ended, quiet: boolean, { hasNotes, isText }: 
     note(`portolan: ${printable(`the scan failed (${ended.error.code}): ${ended.error.message}`)}`);
 }
 
-/** Exit code of a finished scan: 7 if it or one of its stages failed, 5 for missing privileges, 6 after its time limit. */
-export function exitCodeOf(ended: Pick<Ended, 'status' | 'error' | 'stages'>): number {
+/**
+ * Exit code of a finished scan: 7 if it or one of its stages failed or something was not tried, 5 for missing
+ * privileges, 6 after its time limit.
+ */
+export function exitCodeOf(ended: Pick<Ended, 'status' | 'error' | 'stages' | 'warnings'>): number {
   if (ended.error?.code === 'permission') return 5;
   if (ended.error?.code === 'timeout') return 6;
   if (ended.status !== 'completed') return 7;
-  return ended.stages.some(({ status }) => status === 'failed') ? 7 : 0;
+  const isPartial = leavesUntried(ended.warnings) || ended.stages.some(({ status }) => status === 'failed');
+  return isPartial ? 7 : 0;
 }

@@ -46,8 +46,11 @@ export type ToSender = ChunkMessage;
 export type FromSender =
   | { type: 'hungry' }
   /** Nothing more will be sent for the chunk, and its timeouts are over. */
-  | { type: 'done'; id: number }
-  | { type: 'failed'; id: number; reason: string };
+  | { type: 'done'; id: number; unsent: UnsentProbes }
+  | { type: 'failed'; id: number; reason: string; unsent: UnsentProbes };
+
+/** Probes that this machine could not send, by errno name. */
+export type UnsentProbes = ReadonlyMap<string, number>;
 
 export type ToReceiver =
   | ChunkMessage
@@ -119,11 +122,22 @@ export type FromEngine =
   | { type: 'hungry' }
   | { type: 'open'; id: number; endpoints: Uint32Array }
   | { type: 'state'; id: number; state: ChunkState }
-  | { type: 'done'; id: number; state: ChunkState; failure: string | null; learned: LearnedRates | null }
+  | { type: 'done'; id: number; end: ChunkEnd }
   | { type: 'round'; round: EngineRound }
   /** Once for each host of a chunk; how slow it became stands in `done`. */
   | { type: 'slowed'; id: number; host: SlowedHost }
   | { type: 'figures'; figures: EngineCounters };
+
+/** How a chunk ended. */
+export interface ChunkEnd {
+  state: ChunkState;
+  /** Why it ended early, or null. */
+  failure: string | null;
+  /** Of a chunk whose rates adapt. */
+  learned: LearnedRates | null;
+  /** Since the engine started the chunk. */
+  unsent: UnsentProbes;
+}
 
 /** What was learned of the hosts of a chunk. */
 export interface LearnedRates {

@@ -15,6 +15,7 @@ import {
   type ToEngine,
   type ToReceiver,
   type ToSender,
+  type UnsentProbes,
 } from './engine-control.ts';
 import { Regulator } from './regulator.ts';
 import { freeSourcePort } from './source-port.ts';
@@ -41,6 +42,7 @@ interface Sender {
 interface ChunkEntry {
   chunk: Chunk;
   failure: string | null;
+  unsent: UnsentProbes;
   sender: Sender | null;
   /** Progress that the last requested state shows at least. */
   shown: string;
@@ -109,7 +111,7 @@ class EngineProcess {
 
   #begin(plan: ChunkPlan): void {
     const chunk = new Chunk(plan, this.#memory);
-    this.#chunks.set(plan.id, { chunk, failure: null, sender: null, shown: '' });
+    this.#chunks.set(plan.id, { chunk, failure: null, unsent: new Map(), sender: null, shown: '' });
     this.#regulator.add(chunk);
     this.#postToReceiver({ type: 'chunk', plan, memory: chunk.memory });
   }
@@ -164,6 +166,7 @@ class EngineProcess {
     if (!entry) return;
     if (entry.sender) entry.sender.chunks -= 1;
     if (message.type === 'failed') entry.failure = message.reason;
+    entry.unsent = message.unsent;
     this.#postToReceiver({ type: 'state', id: message.id, last: true });
   }
 
@@ -172,7 +175,8 @@ class EngineProcess {
     this.#chunks.delete(id);
     this.#reportCounters();
     const learned = this.#regulator.remove(id);
-    send({ type: 'done', id, state, failure: entry?.failure ?? null, learned });
+    const { failure = null, unsent = new Map() } = entry ?? {};
+    send({ type: 'done', id, end: { state, failure, learned, unsent } });
     // The sender is through with it, and the receiver has removed it before it sent the state.
     if (entry) this.#memory.giveBack(entry.chunk.memory);
   }

@@ -5,7 +5,8 @@ import { PacketRateLimiter } from '../../gate/rate.ts';
 import { randomPermutationKey } from '../frame/permutation.ts';
 import { rawObstacle } from '../linux/rights.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
-import { type ChunkOutcome, PacketEngine } from './engine.ts';
+import { PacketEngine } from './engine.ts';
+import type { ChunkEnd } from './engine-control.ts';
 
 const obstacle = rawObstacle();
 const servers: Server[] = [];
@@ -76,7 +77,7 @@ class SteppedClock {
   }
 }
 
-interface Swept extends ChunkOutcome {
+interface Swept extends ChunkEnd {
   /** Open endpoints in the order of their reports. */
   open: number[];
   states: ChunkState[];

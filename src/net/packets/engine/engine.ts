@@ -9,10 +9,10 @@ import { PacketRateLimiter } from '../../gate/rate.ts';
 import type { ChunkPlan, ChunkState } from './chunk.ts';
 import { CreditFeed } from './credit-feed.ts';
 import type {
+  ChunkEnd,
   EngineCounters,
   EngineRound,
   FromEngine,
-  LearnedRates,
   SlowedHost,
   ToEngine,
 } from './engine-control.ts';
@@ -84,16 +84,8 @@ function broken(reason: string): FromEngine {
 }
 
 interface Running extends ChunkRun {
-  resolve(outcome: ChunkOutcome): void;
+  resolve(end: ChunkEnd): void;
   reject(error: Error): void;
-}
-
-export interface ChunkOutcome {
-  state: ChunkState;
-  /** Why it ended early, or null. */
-  failure: string | null;
-  /** Of a chunk whose rates adapt. */
-  learned: LearnedRates | null;
 }
 
 /**
@@ -164,11 +156,11 @@ export class PacketEngine {
    * Sweeps a chunk to its end, or until the signal aborts. The outcome rejects if the engine itself fails. `drop`
    * stops sending to hosts, by index.
    */
-  run(run: ChunkRun): { outcome: Promise<ChunkOutcome>; drop: (hosts: number[]) => void } {
+  run(run: ChunkRun): { outcome: Promise<ChunkEnd>; drop: (hosts: number[]) => void } {
     const id = this.#nextId++;
     const drop = (hosts: number[]) => this.#order({ type: 'drop', id, hosts });
     if (this.#failure !== null) return { outcome: Promise.reject(new Error(this.#failure)), drop };
-    const outcome = new Promise<ChunkOutcome>((resolve, reject) => {
+    const outcome = new Promise<ChunkEnd>((resolve, reject) => {
       const forget = onAbort(run.signal, () => this.#order({ type: 'stop', id }));
       this.#running.set(id, {
         ...run,
@@ -232,7 +224,7 @@ export class PacketEngine {
       case 'done': {
         const run = this.#running.get(message.id);
         this.#running.delete(message.id);
-        run?.resolve({ state: message.state, failure: message.failure, learned: message.learned });
+        run?.resolve(message.end);
         return;
       }
       case 'slowed':

@@ -103,6 +103,11 @@ class Sweep {
     this.#batch.close();
   }
 
+  /** Probes that could not be sent, by errno name. */
+  get unsent(): ReadonlyMap<string, number> {
+    return this.#batch.unsent;
+  }
+
   get #hasQueues(): boolean {
     return this.#queues !== null && this.#queues.size > 0;
   }
@@ -383,7 +388,7 @@ function receive(): void {
     try {
       sweeps.push(new Sweep(plan, memory));
     } catch (error) {
-      post({ type: 'failed', id: plan.id, reason: (error as Error).message });
+      post({ type: 'failed', id: plan.id, reason: (error as Error).message, unsent: new Map() });
     }
   }
 }
@@ -400,10 +405,10 @@ function round(): number {
     try {
       const next = sweep.turn();
       if (next === 'again') return 0;
-      if (next === 'done') end(sweep, { type: 'done', id });
+      if (next === 'done') end(sweep, { type: 'done', id, unsent: sweep.unsent });
       rest = Math.min(rest, typeof next === 'number' ? next : 0);
     } catch (error) {
-      end(sweep, { type: 'failed', id, reason: (error as Error).message });
+      end(sweep, { type: 'failed', id, reason: (error as Error).message, unsent: sweep.unsent });
     }
   }
   return rest;

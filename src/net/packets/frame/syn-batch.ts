@@ -39,6 +39,8 @@ export class SynBatch {
   readonly #ports: Uint16Array;
   /** How often the interface took no more packets for a while. */
   crowded = 0;
+  /** Probes that the kernel did not send, by errno name. */
+  readonly unsent = new Map<string, number>();
   readonly #endpoints = new Uint32Array(synsAtOnce);
 
   /** @throws Error if the socket cannot be opened */
@@ -116,6 +118,8 @@ export class SynBatch {
       if (!crowded.has(errno)) {
         // Only this probe: no route to it, forbidden by a firewall rule, ...
         refused.push(this.#endpoints[at] as number);
+        const reason = errnoName(errno);
+        this.unsent.set(reason, (this.unsent.get(reason) ?? 0) + 1);
         at += 1;
         continue;
       }

@@ -278,13 +278,16 @@ class NeighborSweep<Q extends NeighborRequest> {
   /** What did not fit into the kernel buffer goes with the next try; each try costs a token, so this ends. */
   #sendBatch(port: Port<Q>, batch: Outstanding<Q>[]): void {
     const now = performance.now();
-    const { sent, refusals } = port.socket.send(batch.map((outstanding) => outstanding.question.address));
+    const { done, sent, refusals } = port.socket.send(
+      batch.map((outstanding) => outstanding.question.address),
+    );
     this.#options.onSent?.(sent);
     for (const reason of refusals) this.#options.onUnsent?.(reason);
-    for (const outstanding of batch) {
+    for (const [at, outstanding] of batch.entries()) {
       outstanding.sentAt = now;
       outstanding.attempt += 1;
       const last = outstanding.attempt > this.#options.retries;
+      if (last && at >= done) this.#options.onUnsent?.('ENOBUFS');
       outstanding.due = now + (last ? this.#options.timeoutMs : this.#spacing);
       (last ? this.#last : this.#between).push(outstanding);
     }
