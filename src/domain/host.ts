@@ -37,6 +37,26 @@ export interface PortCounts {
   all_ports_open: boolean;
   /** Only after raw packets to a host with an open port. */
   stack?: StackTraits | undefined;
+  /** Ports with an ICMP error; absent = none. */
+  rejected?: RejectedPorts[] | undefined;
+}
+
+/** An error that came back instead of a response. */
+export interface ProbeRejection {
+  /** `admin-prohibited`, `host-unreachable`, `port-unreachable`, ... */
+  reason: string;
+  /** ICMP type and code; null if the kernel told only the reason. */
+  icmp: { type: number; code: number } | null;
+  /** Sender of the ICMP error; null if unknown. */
+  from: string | null;
+}
+
+/** Ports of a host about which the same error came. */
+export interface RejectedPorts extends ProbeRejection {
+  state: 'closed' | 'filtered';
+  count: number;
+  /** The first of them. */
+  ports: number[];
 }
 
 /** TCP characteristics of the first SYN-ACK. */

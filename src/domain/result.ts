@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
 import type { PortCoverage, Protocol } from './host.ts';
+import type { PortReason } from './port-reasons.ts';
 import type { Produced } from './producer.ts';
 import type { Fingerprint } from './service.ts';
 import type { UnidentifiedReason } from './text/banner.ts';
@@ -79,6 +80,8 @@ export interface HostRow extends RowBase, Produced {
   port_counts?: HostPortCounts;
   /** The UDP part, if UDP ports were planned. */
   udp_port_counts?: HostPortCounts;
+  /** Why ports are not open; only if an ICMP error came about one of them. */
+  port_reasons?: PortReason[];
   all_ports_open?: boolean;
 }
 

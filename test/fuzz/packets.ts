@@ -2,12 +2,12 @@ import { Chunk, type ChunkPlan } from '../../src/net/packets/engine/chunk.ts';
 import { controlWords } from '../../src/net/packets/engine/engine-control.ts';
 import { Ring } from '../../src/net/packets/engine/ring.ts';
 import { type CookieKey, cookie, halfSipHash } from '../../src/net/packets/frame/cookie.ts';
-import { readEchoReply } from '../../src/net/packets/frame/echo.ts';
+import { readEchoError, readEchoReply } from '../../src/net/packets/frame/echo.ts';
 import { Responses } from '../../src/net/packets/frame/response-reader.ts';
 import { stackAt } from '../../src/net/packets/frame/stack-traits.ts';
+import { readQueuedError } from '../../src/net/packets/linux/error-queue.ts';
 import { readReply } from '../../src/net/packets/linux/neighbor-frame.ts';
 import { attributesOf } from '../../src/net/packets/linux/netlink.ts';
-import { readIcmpError } from '../../src/net/packets/linux/udp-socket.ts';
 
 /** What comes in on raw sockets, and its readers. */
 
@@ -167,8 +167,10 @@ export function readSocketMessage(message: Buffer): unknown {
     readEchoReply(message, { family: 4, method: 'raw', id: 0x1234 }),
     readEchoReply(message, { family: 6, method: 'raw', id: 0x1234 }),
     readEchoReply(message, { family: 4, method: 'datagram', id: 0x1234 }),
-    readIcmpError(message, 4),
-    readIcmpError(message, 6),
+    readEchoError(message, { family: 4, id: 0x1234 }),
+    readEchoError(message, { family: 6, id: 0x1234 }),
+    readQueuedError(message, 4),
+    readQueuedError(message, 6),
     attributesOf(message).size,
   ];
 }

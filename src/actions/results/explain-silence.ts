@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
+import { namedReason } from '../../domain/port-reasons.ts';
 import type { HostRow } from '../../domain/result.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
@@ -75,8 +76,8 @@ function effortOf(node: PlannedNode, retries: string): Pick<PlannedProbes, 'time
 export type Silence =
   /** The scan did not send anything there, or not everything. */
   | { state: 'not_tried'; reason: Blindness }
-  /** Its probes found nothing. */
-  | { state: 'down' | 'filtered' | 'closed' | 'closed_or_filtered' };
+  /** Its probes found nothing. `errors`: ICMP errors that came about a host that did not respond. */
+  | { state: 'down' | 'filtered' | 'closed' | 'closed_or_filtered'; errors?: string[] };
 
 /** @param host the host of the endpoint, if the record has it */
 export function silenceOf(
@@ -91,6 +92,8 @@ export function silenceOf(
   const protocol: Protocol = place.protocol ?? 'tcp';
   const reason = place.port === null ? null : coverage.blindToPort(host, place.port, protocol);
   if (reason !== null) return { state: 'not_tried', reason };
+  const named = place.port === null ? null : namedReason(host.port_reasons, protocol, place.port);
+  if (named) return { state: named.state === 'closed' ? 'closed' : 'filtered' };
   const { closed = 0, filtered = 0 } = host.port_counts ?? {};
   if (filtered === 0) return { state: 'closed' };
   return { state: closed === 0 ? 'filtered' : 'closed_or_filtered' };

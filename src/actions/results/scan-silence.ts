@@ -2,6 +2,7 @@ import { parseQuery } from '../../domain/query/parse-query.ts';
 import type { Query } from '../../domain/query/query.ts';
 import { QueryProblem } from '../../domain/query/query-problem.ts';
 import type { HostRow } from '../../domain/result.ts';
+import type { ScanWarning } from '../../domain/scan.ts';
 import { canonicalAddress } from '../../domain/targets/address.ts';
 import type { RecordIndexes } from '../record-index/record-indexes.ts';
 import type { PortEndpoint } from './explain-port.ts';
@@ -21,9 +22,23 @@ export async function scanSilence(
   host: HostRow | null,
   place: PortEndpoint,
 ): Promise<ScanSilence> {
-  const { request, config, catalogue } = input;
+  const { scan, request, config, catalogue } = input;
   const silence = silenceOf(host, place, await PlannedCoverage.of(input));
+  if (silence.state === 'down') {
+    const errors = errorsAbout(place.host, scan.warnings);
+    if (errors.length > 0) silence.errors = errors;
+  }
   return { silence, probes: await probePlan(request, config, catalogue) };
+}
+
+/** Of warnings that concern several hosts only the first host is known. */
+function errorsAbout(host: string, warnings: readonly ScanWarning[]): string[] {
+  return warnings.flatMap(({ code, message, target }) => {
+    if (code !== 'host_unreachable') return [];
+    const [error = message, others] = message.split('; ');
+    if (target === host) return [error];
+    return others === undefined ? [] : [`perhaps ${error}, which came about ${target}; ${others}`];
+  });
 }
 
 /** Of a host name that a query takes for nothing else. */

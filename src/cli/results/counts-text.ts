@@ -8,7 +8,8 @@ import { spanText } from '../terminal/draw/times.ts';
 import { severitiesText } from './findings-table.ts';
 
 /** What the counts need of a scan; a record alone does not say it. */
-export type CountedScan = Pick<Scan, 'targets' | 'progress' | 'error' | 'stages'>;
+export type CountedScan = Pick<Scan, 'targets' | 'progress' | 'error' | 'stages'> &
+  Partial<Pick<Scan, 'warnings'>>;
 
 /** The last lines of a result: what is missing of it, then what was found. */
 export function countsText(
@@ -83,9 +84,11 @@ function silenceText(summary: SummaryRow, scan: CountedScan | null): string[] {
   const sent = scan.stages.flatMap(({ module_type, status }) =>
     status === 'completed' && pings[module_type] ? [pings[module_type]] : [],
   );
-  if (sent.length > 0) return [`${who}no response: ${sent.join(', ')}`];
+  const error = scan.warnings?.find(({ code }) => code === 'host_unreachable')?.message;
+  const came = error === undefined ? '' : `; ${error}`;
+  if (sent.length > 0) return [`${who}no response: ${sent.join(', ')}${came}`];
   const { filtered = 0, closed = 0 } = summary.coverage ?? {};
   if (filtered === 0) return [];
-  const ports = `${countText(filtered, 'port')} filtered: no response`;
+  const ports = `${countText(filtered, 'port')} filtered: ${error ?? 'no response'}`;
   return [closed === 0 && who !== '' ? `${who}unknown; ${ports}` : ports];
 }

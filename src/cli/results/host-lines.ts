@@ -6,6 +6,7 @@ import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../termi
 import { printable } from '../terminal/draw/printable.ts';
 import { paint, type TerminalStyle } from '../terminal/draw/style.ts';
 import { portEvidence } from './port-evidence.ts';
+import { filteredReasons } from './reason-texts.ts';
 
 /** One host of the result: a line about it, its ports, and how many others there are. */
 export class HostLines {
@@ -66,7 +67,8 @@ export class HostLines {
   #emptyText(): string {
     const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
     if (closed + filtered + not_tried === 0) return '';
-    if (closed + not_tried === 0) return `${countText(filtered, 'port')} filtered: no response`;
+    const why = filteredReasons(this.#host) || 'no response';
+    if (closed + not_tried === 0) return `${countText(filtered, 'port')} filtered: ${why}`;
     const others = this.#otherPorts();
     return `no open port: ${others}`;
   }
@@ -86,13 +88,17 @@ export class HostLines {
     return notes.map((text) => `${text}\n`).join('');
   }
 
-  /** `997 closed, 1 filtered` */
+  /** `997 closed, 2 filtered (admin-prohibited from 10.0.0.254)` */
   #otherPorts(): string {
     const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
     const counts = { closed, filtered, 'not tried': not_tried };
+    const why = filteredReasons(this.#host);
     return Object.entries(counts)
       .filter(([, amount]) => amount > 0)
-      .map(([state, amount]) => `${amountText(amount)} ${state}`)
+      .map(([state, amount]) => {
+        const reasons = state === 'filtered' && why !== '' ? ` (${why})` : '';
+        return `${amountText(amount)} ${state}${reasons}`;
+      })
       .join(', ');
   }
 }

@@ -203,6 +203,29 @@ describe('renderTable', () => {
     );
   });
 
+  it('names the ICMP error and its sender in place of "no response"', async () => {
+    const error = {
+      protocol: 'tcp',
+      state: 'filtered',
+      reason: 'admin-prohibited',
+      from: '10.0.0.254',
+    } as const;
+    const counts = (closed: number) => ({ open: 0, closed, filtered: 3, not_tried: 0 });
+    const all = host({
+      port_counts: counts(0),
+      port_reasons: [{ ...error, count: 3, ports: [22, 80, 443] }],
+    });
+    expect(await render([all])).toContain('3 ports filtered: admin-prohibited from 10.0.0.254\n');
+    const silent = { ...error, reason: 'no-response', from: undefined, count: 1, ports: [] };
+    const some = host({
+      port_counts: counts(4),
+      port_reasons: [{ ...error, count: 2, ports: [22, 80] }, silent],
+    });
+    expect(await render([some])).toContain(
+      'no open port: 4 closed, 3 filtered (2 admin-prohibited from 10.0.0.254, 1 no response)\n',
+    );
+  });
+
   it('says how much of a completed scan was not tried', async () => {
     const coverage = { planned: 65_535, open: 2, closed: 23_944, filtered: 0, not_tried: 41_589 };
     const text = await render([host(), port(22), summary({ partial: true, coverage })], plain, {

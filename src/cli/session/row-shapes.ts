@@ -1,5 +1,6 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
 import { type Finding, severities } from '../../domain/finding.ts';
+import type { PortReason } from '../../domain/port-reasons.ts';
 import type {
   ComplianceRow,
   ErrorRow,
@@ -69,6 +70,19 @@ const host = objectOf<HostRow>({
   functions: optional(itemsOf(text)),
   port_counts: counts,
   udp_port_counts: counts,
+  port_reasons: optional(
+    itemsOf(
+      objectOf<PortReason>({
+        protocol,
+        state: text,
+        reason: text,
+        icmp: optional(objectOf<{ type: number; code: number }>({ type: number, code: number })),
+        from: optional(text),
+        count: number,
+        ports: itemsOf(number),
+      }),
+    ),
+  ),
   all_ports_open: unset(truth),
 });
 

@@ -258,7 +258,13 @@ const probes = itemsOf(
 );
 
 export const silenceShape = objectOf<Partial<ScanSilence>>({
-  silence: unset(objectOf<{ state: string; reason: string }>({ state: text, reason: unset(text) })),
+  silence: unset(
+    objectOf<{ state: string; reason: string; errors: string[] }>({
+      state: text,
+      reason: unset(text),
+      errors: optional(itemsOf(text)),
+    }),
+  ),
   probes: unset(objectOf<ProbePlan>({ discovery: probes, ports: probes })),
 });
 

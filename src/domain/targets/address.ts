@@ -168,6 +168,12 @@ function compare<T extends bigint | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** The address of 4 or 16 bytes, network order. */
+export function addressText(bytes: Uint8Array): string {
+  const value = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  return formatAddress({ family: bytes.length === 4 ? 4 : 6, value, zone: null });
+}
+
 /** The 4 or 16 bytes of an address, network order. */
 export function addressBytes({ family, value }: Address): Uint8Array {
   const hex = value.toString(16).padStart(family === 4 ? 8 : 32, '0');

@@ -3,6 +3,7 @@ import { forEachItem } from '../../engine/each.ts';
 import { defineModule, type ExecContext } from '../../engine/module.ts';
 import type { NetworkGate, PingResponse } from '../../net/gate/gate.ts';
 import { AddressIterator } from '../address-iterator.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { pingByConnect } from './connect-ping.ts';
 import { discoveryOptions } from './discovery-options.ts';
 
@@ -41,6 +42,7 @@ export default defineModule({
     }
     const types = ctx.options.types.split(',') as PingType[];
     if (types.includes('timestamp')) warnOfTimestamps(net, method, types, ctx);
+    const unreachable = new UnreachableHosts();
     const settle = (host: string) => {
       hosts.settle(host);
       if (hosts.settled % 256 === 0) ctx.progress(hosts.settled, total);
@@ -50,13 +52,17 @@ export default defineModule({
       retries: ctx.options.retry,
       signal: ctx.signal,
       types,
-      onSilent: settle,
+      onSilent: (host, rejection) => {
+        if (rejection) unreachable.note(host, [rejection]);
+        settle(host);
+      },
     });
     await forEachItem(ctx, responses, { concurrency: 1 }, async ({ host, latencyMs, type }) => {
       const latency = Math.round(latencyMs * 1000) / 1000;
       await data.append<Host>('discovered_hosts', { ip: host, latency_ms: latency, method: `icmp-${type}` });
       settle(host);
     });
+    unreachable.warn(ctx);
     ctx.progress(total, total);
   },
 });

@@ -5,6 +5,7 @@ import { maxChunkEndpoints, maxChunkHosts } from '../../net/packets/engine/chunk
 import type { SignOfLife, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import { AddressIterator, type IteratorState } from '../address-iterator.ts';
 import { type PackedPart, packed, unpacked } from '../scanner/packed-progress.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 
 /** Concurrent jobs: while one waits for late responses, the next one sends. */
@@ -41,6 +42,7 @@ export class SynProbe {
   readonly #ports: Uint16Array;
   readonly #jobs = new Set<Job>();
   readonly #untried = new UntriedHosts();
+  readonly #unreachable = new UnreachableHosts();
   #failure: unknown = null;
 
   constructor(input: SynProbeInput) {
@@ -71,6 +73,7 @@ export class SynProbe {
     const ends = await Promise.allSettled(Array.from({ length: jobsAtOnce }, lane));
     ctx.signal.throwIfAborted();
     this.#untried.warn(ctx);
+    this.#unreachable.warn(ctx);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     if (this.#failure) throw this.#failure;
   }
@@ -122,7 +125,8 @@ export class SynProbe {
     await Promise.all(publications);
     // Silence cut short by an abort is not an outcome.
     if (ctx.signal.aborted) return;
-    for (const { host, problem } of outcomes) {
+    for (const { host, problem, open, closed, rejections = [] } of outcomes) {
+      if (open + closed === 0) this.#unreachable.note(host, rejections);
       if (problem !== null) this.#untried.note(host, problem);
       this.#walk.settle(host);
     }

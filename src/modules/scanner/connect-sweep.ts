@@ -1,4 +1,5 @@
-import type { Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Host, Port, PortCounts, RejectedPorts } from '../../domain/host.ts';
+import { Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
@@ -12,13 +13,14 @@ import {
 } from '../../net/packets/frame/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import type { IteratorState } from '../address-iterator.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
 import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
-import { connectSlowly, isSilence } from './slow-connections.ts';
+import { connectSlowly, isSilence, errorOfPort } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { SweepLanes } from './sweep-lanes.ts';
 import { acceptsEveryPort } from './tarpit.ts';
@@ -158,6 +160,8 @@ interface HostSweep {
   further: number;
   /** Ports without a response, up to `maxSlowProbes`. */
   silent: number[];
+  /** Ports with an error. */
+  rejected: Rejections;
   /** Progress of their slow retry; null until it starts. */
   retry: SlowRetry | null;
   counts: PortCounts;
@@ -171,6 +175,7 @@ interface SweepState {
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
     again: number[];
     further?: number;
+    rejected?: RejectedPorts[];
     /** Ports to probe slowly; everything else of the host is done. */
     slow?: number[];
     /** Progress of the slow retry. */
@@ -183,13 +188,15 @@ function respondedOf({ counts }: Pick<HostSweep, 'counts'>): number {
 }
 
 /** The counts of a host including responses to the slow retry. */
-function withFound({ counts, retry }: HostSweep): PortCounts {
+function withFound({ counts, retry, rejected }: HostSweep): PortCounts {
+  const errors = new Rejections([...rejected.list(), ...(retry?.rejections ?? [])]).list();
   const { open, closed } = retry?.found ?? { open: 0, closed: 0 };
   return {
     ...counts,
     open: counts.open + open,
     closed: counts.closed + closed,
     filtered: counts.filtered - open - closed,
+    ...(errors.length > 0 && { rejected: errors }),
   };
 }
 
@@ -204,6 +211,7 @@ class Sweep {
   /** Hosts with an unfinished pair. */
   #unfinished = new Map<string, HostSweep>();
   readonly #earlier: EarlierHosts;
+  readonly #unreachable = new UnreachableHosts();
   readonly #key: PermutationKey;
   #turn = 0;
   #sourceEnded = false;
@@ -228,26 +236,30 @@ class Sweep {
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
-    for (const { slow = [], retry, further = 0, ...host } of saved?.hosts ?? [])
+    for (const { slow = [], retry, further = 0, rejected, ...host } of saved?.hosts ?? [])
       this.#enter({
         ...host,
         pending: new Set(),
         late: slow.length === 0 ? 0 : Infinity,
         further,
         silent: slow,
+        rejected: new Rejections(rejected),
         retry: retry ? new SlowRetry(retry) : null,
       });
   }
 
   state(): SweepState {
-    const hosts = [...this.#unfinished.values()].map(({ pending, again, late, silent, retry, ...host }) => ({
-      ...host,
-      counts: { ...host.counts },
-      again: [...pending, ...again],
-      ...(host.finished === this.#order.length &&
-        dropsProbes(late, respondedOf(host)) && { slow: [...silent] }),
-      ...(retry && { retry: retry.state() }),
-    }));
+    const hosts = [...this.#unfinished.values()].map(
+      ({ pending, again, late, silent, retry, rejected, ...host }) => ({
+        ...host,
+        rejected: rejected.list(),
+        counts: { ...host.counts },
+        again: [...pending, ...again],
+        ...(host.finished === this.#order.length &&
+          dropsProbes(late, respondedOf(host)) && { slow: [...silent] }),
+        ...(retry && { retry: retry.state() }),
+      }),
+    );
     return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
   }
 
@@ -262,6 +274,7 @@ class Sweep {
     await Promise.all(this.#slow);
     forget();
     if (this.#ctx.signal.aborted) await this.#accountForTheRest();
+    this.#unreachable.warn(this.#ctx);
     this.#ctx.signal.throwIfAborted();
     if (problem || this.#sourceError) throw problem ?? this.#sourceError;
   }
@@ -282,9 +295,12 @@ class Sweep {
     const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
     let observation = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'first' });
     for (let tries = 1; this.#isTriedAgain(sweep, observation, tries); tries++) {
-      const again = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'further' });
-      // A retry that could not be sent adds nothing.
-      if (again.state !== 'not_tried') observation = again;
+      // An error came and only its errno is known: this time it is asked for.
+      const explains = !isSilence(observation);
+      const again = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'further', explains });
+      // A retry that could not be sent, or lost the error to the rate limit of a router, adds nothing.
+      const addsNothing = again.state === 'not_tried' || (explains && isSilence(again));
+      if (!addsNothing) observation = again;
       if (again.state === 'open' || again.state === 'closed') sweep.late += 1;
     }
     return observation;
@@ -312,6 +328,8 @@ class Sweep {
     host.finished += 1;
     host.pending.delete(port);
     this.#advance(1);
+    const rejected = errorOfPort(port, observation);
+    if (rejected) host.rejected.add(rejected);
     if (isSilence(observation) && host.silent.length < maxSlowProbes) host.silent.push(port);
     if (host.finished === this.#order.length) await this.#end(host);
   }
@@ -356,7 +374,9 @@ class Sweep {
   async #finish(host: HostSweep): Promise<void> {
     const counts = withFound(host);
     // Without discovery, a host that never responded does not count as a host.
-    if (this.#plan.knownUp || counts.open + counts.closed > 0) {
+    if (!this.#plan.knownUp && counts.open + counts.closed === 0) {
+      this.#unreachable.note(host.ip, counts.rejected ?? []);
+    } else {
       counts.all_ports_open = acceptsEveryPort(counts);
       await this.#data.append('port_counts', counts);
     }
@@ -440,6 +460,7 @@ class Sweep {
       late: 0,
       further: 0,
       silent: [],
+      rejected: new Rejections(),
       retry: null,
       counts: { host: ip, protocol: 'tcp', ...counts },
     });

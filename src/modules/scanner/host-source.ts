@@ -5,7 +5,7 @@ import { AddressIterator } from '../address-iterator.ts';
 /** What a sweep of single hosts reports to. */
 export type SweepRecord = Pick<
   ExecContext,
-  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'cover' | 'recount'
+  'signal' | 'progress' | 'restored' | 'recordedCounts' | 'warn' | 'cover' | 'recount'
 >;
 
 /** The hosts of a sweep: discovered ones, else every address of the scan. */

@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type ChunkState, maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
+import type { RejectionKind } from '../../net/packets/engine/rejection-table.ts';
 import type { PermutationKey } from '../../net/packets/frame/permutation.ts';
 import type { SweepProgress } from '../../net/tcp/sweep-job.ts';
 
@@ -14,6 +15,7 @@ export interface PackedPart {
   counts: string;
   silent?: string;
   waiting?: string;
+  rejections?: { kinds: RejectionKind[]; of: string };
 }
 
 export function packed({ hosts, key, state }: ProgressPart): PackedPart {
@@ -31,6 +33,9 @@ export function packed({ hosts, key, state }: ProgressPart): PackedPart {
     counts: deflated(counts),
     ...(state.silent && { silent: deflated(state.silent) }),
     ...(state.waiting && { waiting: deflated(state.waiting) }),
+    ...(state.rejections && {
+      rejections: { kinds: state.rejections.kinds, of: deflated(state.rejections.of) },
+    }),
   };
 }
 
@@ -48,6 +53,7 @@ export function unpacked({
   counts,
   silent,
   waiting,
+  rejections,
 }: PackedPart): ProgressPart {
   const bytes = inflateRawSync(Buffer.from(counts, 'base64'), { maxOutputLength: 64 * hosts.length });
   const words = new Uint32Array(Uint8Array.from(bytes).buffer);
@@ -65,6 +71,7 @@ export function unpacked({
     ...(words.length === 5 * hosts.length && { late: list(4) }),
     ...(silent !== undefined && { silent: unpackedBits(silent) }),
     ...(waiting !== undefined && { waiting: unpackedBits(waiting) }),
+    ...(rejections && { rejections: { kinds: rejections.kinds, of: unpackedBits(rejections.of) } }),
   };
   return { hosts, key, state };
 }

@@ -1,8 +1,10 @@
-import type { Port, PortCounts, PortCoverage, StackTraits } from '../../domain/host.ts';
+import type { Port, PortCounts, PortCoverage, RejectedPorts, StackTraits } from '../../domain/host.ts';
+import { Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
 import type { IteratorState } from '../address-iterator.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
@@ -42,7 +44,13 @@ export interface SlicedScanInput {
 /** Progress of a scan in a checkpoint. */
 export interface SlicedScanState {
   walk: IteratorState | null;
-  batches: { hosts: SweepHost[]; counts: number[][]; slices: SliceState[] }[];
+  batches: {
+    hosts: SweepHost[];
+    counts: number[][];
+    slices: SliceState[];
+    /** By host: of complete slices. */
+    rejected?: [string, RejectedPorts[]][];
+  }[];
 }
 
 export interface SliceState {
@@ -60,6 +68,8 @@ interface Batch {
   counts: Map<string, [number, number, number, number]>;
   /** By host: the first one that a slice received. */
   stacks: Map<string, StackTraits>;
+  /** By host: ports with an ICMP error, of complete slices. */
+  rejected: Map<string, Rejections>;
   /** By host: why a slice could not be swept. */
   problems: Map<string, string>;
   /** Unfinished slices of the ports, with the progress of an interrupted run. */
@@ -76,6 +86,7 @@ export class SlicedScan {
   readonly #ports: Uint16Array;
   readonly #batches = new Set<Batch>();
   readonly #untried = new UntriedHosts();
+  readonly #unreachable = new UnreachableHosts();
   readonly #earlier: EarlierHosts;
   #waiting = 0;
   #failure: unknown = null;
@@ -91,8 +102,11 @@ export class SlicedScan {
   }
 
   state(): SlicedScanState {
-    const batches = [...this.#batches].map(({ hosts, counts, left, slow }) => ({
+    const batches = [...this.#batches].map(({ hosts, counts, rejected, left, slow }) => ({
       hosts,
+      ...(rejected.size > 0 && {
+        rejected: [...rejected].map(([host, ports]) => [host, ports.list()] as [string, RejectedPorts[]]),
+      }),
       counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
       slices: [...left].map(([slice, state]) => ({
         slice,
@@ -114,6 +128,7 @@ export class SlicedScan {
     }
     while (this.#active > 0) await this.#event();
     this.#untried.warn(ctx);
+    this.#unreachable.warn(ctx);
     ctx.signal.throwIfAborted();
     if (this.#failure) throw this.#failure;
   }
@@ -130,6 +145,7 @@ export class SlicedScan {
       hosts,
       counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
       stacks: new Map(),
+      rejected: new Map(),
       problems: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
       slow: new Map(),
@@ -229,6 +245,7 @@ export class SlicedScan {
     outcome.open += open;
     outcome.closed += closed;
     outcome.filtered -= open + closed;
+    outcome.rejections = [...(outcome.rejections ?? []), ...retry.rejections];
   }
 
   /** Runs jobs with ports of the same hosts concurrently. */
@@ -250,9 +267,15 @@ export class SlicedScan {
       });
   }
 
-  #add(batch: Batch, { host, open, closed, filtered, not_tried, stack, problem }: SweepOutcome): void {
+  #add(batch: Batch, outcome: SweepOutcome): void {
+    const { host, open, closed, filtered, not_tried, stack, problem, rejections = [] } = outcome;
     const counts = batch.counts.get(host);
     if (!counts) return;
+    if (rejections.length > 0) {
+      const rejected = batch.rejected.get(host) ?? new Rejections();
+      batch.rejected.set(host, rejected);
+      for (const each of rejections) rejected.add(each);
+    }
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
       counts[at] = (counts[at] as number) + more;
     if (stack && !batch.stacks.has(host)) batch.stacks.set(host, stack);
@@ -273,13 +296,16 @@ export class SlicedScan {
         not_tried: Math.max(tried, left),
         all_ports_open: false,
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
+        ...(batch.rejected.has(host) && { rejected: batch.rejected.get(host)?.list() }),
       };
       counts.all_ports_open = acceptsEveryPort(counts);
       const problem = batch.problems.get(host);
       if (problem !== undefined) this.#untried.note(host, problem, counts.not_tried);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
       // Without discovery, a host that never responded does not count as a host.
-      if (knownUp || open + closed > 0) await data.append('port_counts', counts).catch(() => undefined);
+      const isUp = knownUp || open + closed > 0;
+      if (!isUp) this.#unreachable.note(host, counts.rejected ?? []);
+      if (isUp) await data.append('port_counts', counts).catch(() => undefined);
       hosts.walk?.settle(host);
     }
     // Not earlier: what a checkpoint no longer contains must be in the record, and counted.
@@ -301,11 +327,12 @@ function pairsOf({ parts }: SweepProgress): number {
   return pairs;
 }
 
-function restoredBatch({ hosts, counts, slices }: SlicedScanState['batches'][number]): Batch {
+function restoredBatch({ hosts, counts, slices, rejected = [] }: SlicedScanState['batches'][number]): Batch {
   return {
     hosts,
     counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
     stacks: new Map(),
+    rejected: new Map(rejected.map(([host, ports]) => [host, new Rejections(ports)])),
     problems: new Map(),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),

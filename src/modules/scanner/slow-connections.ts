@@ -1,3 +1,5 @@
+import type { RejectedPorts } from '../../domain/host.ts';
+import { Rejections } from '../../domain/port-reasons.ts';
 import { pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import type { ChunkState } from '../../net/packets/engine/chunk.ts';
@@ -20,6 +22,14 @@ export function isSilence({ state, reason }: PortObservation): boolean {
   return state === 'filtered' && reason === 'no-response';
 }
 
+/** The error behind a filtered port; null if it was silent. */
+export function errorOfPort(port: number, observation: PortObservation): RejectedPorts | null {
+  const { state, reason, rejection } = observation;
+  if (state !== 'filtered' || isSilence(observation)) return null;
+  const error = rejection ?? { reason, icmp: null, from: null };
+  return { ...error, state, count: 1, ports: [port] };
+}
+
 /** Probes some ports of one host slowly, by sockets; continues an interrupted attempt. */
 export async function connectSlowly(
   net: NetworkGate,
@@ -27,6 +37,7 @@ export async function connectSlowly(
   { restored, onState }: SampleProgress,
 ): Promise<SweepOutcome> {
   const tally = new Tally(ports.length, restored?.parts[0]?.state ?? null);
+  const rejections = new Rejections();
   const probe = async (port: number, number: number, at: number) => {
     await pause((at * 1000) / perSecond, signal);
     if (signal.aborted) return;
@@ -34,12 +45,15 @@ export async function connectSlowly(
     // A probe cut short by the abort has no outcome.
     if (observation.state === 'not_tried' && signal.aborted) return;
     if (observation.state === 'open') await onOpen(port, observation.reason);
+    const rejected = errorOfPort(port, observation);
+    if (rejected) rejections.add(rejected);
     tally.settle(number, observation);
     onState({ parts: [{ hosts: [host], key: [], state: tally.state }] });
   };
   const left = [...ports.entries()].filter(([number]) => !tally.isSettled(number));
   await Promise.all(left.map(([number, port], at) => probe(port, number, at)));
-  return { host, ...tally.outcome(), silent: ports.filter((_, number) => tally.isSilent(number)) };
+  const silent = ports.filter((_, number) => tally.isSilent(number));
+  return { host, ...tally.outcome(), silent, rejections: rejections.list() };
 }
 
 /** Outcomes of the ports, as counts. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { RejectedPorts } from '../../domain/host.ts';
 import {
   type PermutationKey,
   permutation,
@@ -33,7 +34,7 @@ export type SlowProbe = (
   ports: readonly number[],
   perSecond: number,
   progress: SampleProgress,
-) => Promise<Pick<SweepOutcome, 'open' | 'closed' | 'silent'> | undefined>;
+) => Promise<Pick<SweepOutcome, 'open' | 'closed' | 'silent' | 'rejections'> | undefined>;
 
 /** Progress of the slow retry of a host in a checkpoint. */
 export interface SlowRetryState {
@@ -66,6 +67,8 @@ export class SlowRetry {
   #sample: SweepProgress | null = null;
   /** Of a sample cut off by a cancel. */
   #cutOff = { open: 0, closed: 0 };
+  /** Of this run. */
+  readonly #rejections: RejectedPorts[] = [];
 
   constructor(saved: SlowRetryState | null = null) {
     this.#state = begun();
@@ -88,6 +91,11 @@ export class SlowRetry {
   get found(): { open: number; closed: number } {
     const { open, closed } = this.#state;
     return { open: open + this.#cutOff.open, closed: closed + this.#cutOff.closed };
+  }
+
+  /** Errors about silent ports. */
+  get rejections(): readonly RejectedPorts[] {
+    return this.#rejections;
   }
 
   /** @param silent in the same order after an interruption */
@@ -140,6 +148,7 @@ export class SlowRetry {
       this.#cutOff = { open, closed };
       return;
     }
+    this.#rejections.push(...(outcome?.rejections ?? []));
     const isSilent = new Set(silent);
     for (const at of sample) if (!isSilent.has(order[at] as number)) this.#setDone(at);
     state.open += open;

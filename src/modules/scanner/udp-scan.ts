@@ -1,4 +1,5 @@
-import type { Port, PortCounts } from '../../domain/host.ts';
+import type { Port, PortCounts, RejectedPorts } from '../../domain/host.ts';
+import { Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
@@ -10,6 +11,7 @@ import {
   randomPermutationKey,
 } from '../../net/packets/frame/permutation.ts';
 import type { IteratorState } from '../address-iterator.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
 import { plannedUdpPorts } from './port-plan.ts';
@@ -65,6 +67,8 @@ interface SavedHost {
   again: number[];
   /** Silent ports to list if the host is up. */
   silent: number[];
+  /** Ports with an ICMP error. */
+  rejected?: RejectedPorts[];
   counts: PortCounts;
 }
 
@@ -108,16 +112,22 @@ class HostSweep implements UdpTask {
   readonly #order: PortOrder;
   #saved: SavedHost;
   readonly pending = new Set<number>();
+  readonly #rejected: Rejections;
 
   constructor(saved: SavedHost, order: PortOrder) {
     this.host = saved.ip;
     this.#saved = saved;
     this.#order = order;
     this.ports = order.length - saved.finished;
+    this.#rejected = new Rejections(saved.rejected);
   }
 
   get counts(): PortCounts {
     return this.#saved.counts;
+  }
+
+  get rejected(): RejectedPorts[] {
+    return this.#rejected.list();
   }
 
   get silent(): readonly number[] {
@@ -146,8 +156,11 @@ class HostSweep implements UdpTask {
     return this.#order.at(next, first);
   }
 
-  note({ port, state }: UdpOutcome<unknown>): void {
+  note({ port, state, rejection }: UdpOutcome<unknown>): void {
     this.pending.delete(port);
+    // A closed port is one that its host calls unreachable.
+    if (rejection && state === 'filtered')
+      this.#rejected.add({ ...rejection, state, count: 1, ports: [port] });
     this.#saved.finished += 1;
     this.counts[state === 'open|filtered' ? 'filtered' : state] += 1;
     if (state === 'open|filtered' && hasPayload(port)) this.#saved.silent.push(port);
@@ -160,6 +173,7 @@ class HostSweep implements UdpTask {
       counts: { ...counts },
       again: [...this.pending, ...again],
       silent: [...silent],
+      rejected: this.rejected,
     };
   }
 }
@@ -174,6 +188,7 @@ class UdpSweep {
   #unfinished = new Map<string, HostSweep>();
   #restored: HostSweep[];
   readonly #earlier: EarlierHosts;
+  readonly #unreachable = new UnreachableHosts();
   #sourceError: unknown = null;
   #pairsDone: number;
 
@@ -217,6 +232,7 @@ class UdpSweep {
     this.#advance(0);
     for await (const outcome of outcomes) await this.#record(outcome);
     if (this.#ctx.signal.aborted) await this.#accountForTheRest();
+    this.#unreachable.warn(this.#ctx);
     this.#ctx.signal.throwIfAborted();
     if (this.#sourceError) throw this.#sourceError;
   }
@@ -275,8 +291,9 @@ class UdpSweep {
       );
       if (silent.length > 0) await this.#data.append('open_ports', ...silent);
       counts.all_ports_open = acceptsEveryPort(counts);
+      if (host.rejected.length > 0) counts.rejected = host.rejected;
       await this.#data.append('port_counts', counts);
-    }
+    } else this.#unreachable.note(host.host, host.rejected);
     const { open, closed, filtered, not_tried } = counts;
     this.#ctx.cover({ open, closed, filtered, not_tried });
     this.#unfinished.delete(host.host);

@@ -1,3 +1,4 @@
+import type { ProbeRejection } from '../../domain/host.ts';
 import type { AddressSet } from '../../domain/targets/address-set.ts';
 import type { Exchange, TlsObservation } from '../../domain/text/banner.ts';
 import type { Traffic } from '../../domain/traffic.ts';
@@ -119,6 +120,8 @@ export interface ProbeOptions {
   signal: AbortSignal;
   /** Of a sweep: an adaptive rate follows the responses to first attempts, and to further ones where these were silent. */
   attempt?: 'first' | 'further';
+  /** Also say which ICMP error came, and from where. */
+  explains?: boolean;
 }
 
 /**
@@ -129,6 +132,8 @@ export interface PortObservation {
   state: 'open' | 'closed' | 'filtered' | 'not_tried';
   reason: string;
   latencyMs: number;
+  /** The ICMP error behind it, if the kernel told it. */
+  rejection?: ProbeRejection;
 }
 
 export interface DialOptions {
@@ -235,8 +240,8 @@ export interface PingOptions {
    * `raw` only, and skipped where it cannot be sent.
    */
   types?: readonly PingType[];
-  /** Called for each host that stayed silent, or could not be probed. */
-  onSilent?: (host: string) => void;
+  /** Called for each host that did not respond, with an ICMP error that came about it, or could not be probed. */
+  onSilent?: (host: string, rejection?: ProbeRejection) => void;
 }
 
 export interface PingResponse {
@@ -312,4 +317,6 @@ export interface UdpOutcome<T> {
   port: number;
   state: PortObservation['state'] | 'open|filtered';
   reason: string;
+  /** The ICMP error behind it. */
+  rejection?: ProbeRejection;
 }

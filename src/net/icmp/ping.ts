@@ -1,4 +1,11 @@
-import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
+import type { ProbeRejection } from '../../domain/host.ts';
+import {
+  type Address,
+  addressBytes,
+  addressText,
+  type Family,
+  parseAddress,
+} from '../../domain/targets/address.ts';
 import type { Egress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PingOptions, PingResponse } from '../gate/gate.ts';
@@ -6,6 +13,7 @@ import type { PacketRateLimiter } from '../gate/rate.ts';
 import { scopeIdOf } from '../interface-index.ts';
 import {
   batchSize,
+  type EchoError,
   type EchoReply,
   type EchoRequest,
   EchoSocket,
@@ -14,6 +22,7 @@ import {
   randomNonce,
 } from '../packets/frame/echo.ts';
 import { PollTimer, runPolled } from '../polled-sweep.ts';
+import { icmpMeaning } from './icmp-meaning.ts';
 
 /** Maximum number of outstanding hosts; bounds the memory of a sweep. */
 const maxOutstanding = 4096;
@@ -66,6 +75,8 @@ interface Outstanding extends EchoRequest {
   sentAt: number[];
   /** performance.now() of the next retry or the drop; Infinity while it waits to be sent. */
   due: number;
+  /** The first ICMP error about it. */
+  rejection?: ProbeRejection;
 }
 
 class EchoSweep {
@@ -94,6 +105,10 @@ class EchoSweep {
     for (const socket of this.#sockets.values()) {
       if ('reason' in socket) continue;
       for (const reply of socket.receive()) {
+        if ('code' in reply) {
+          this.#takeError(reply, socket);
+          continue;
+        }
         const response = this.#accept(reply, socket);
         if (response) yield response;
       }
@@ -110,7 +125,7 @@ class EchoSweep {
       if (host.attempt < this.#tries(host)) this.#enqueue(host);
       else {
         this.#forget(host);
-        this.#options.onSilent?.(host.host);
+        this.#options.onSilent?.(host.host, host.rejection);
       }
     }
   }
@@ -238,6 +253,15 @@ class EchoSweep {
 
   #tries({ types }: Outstanding): number {
     return types.length * (this.#options.retries + 1);
+  }
+
+  /** It ends nothing: the host may respond to another try. */
+  #takeError(error: EchoError, socket: EchoSocket): void {
+    const { type, code, from, address, sequence } = error;
+    const host = this.#waiting.get(sequence);
+    if (!host || host.socket !== socket || !equal(host.address, address)) return;
+    const reason = icmpMeaning(socket.family, error);
+    if (reason !== null) host.rejection ??= { reason, icmp: { type, code }, from: addressText(from) };
   }
 
   #accept(reply: EchoReply, socket: EchoSocket): PingResponse | null {

@@ -1,11 +1,16 @@
 import { Socket, type SocketConstructorOpts } from 'node:net';
+import type { ProbeRejection } from '../../domain/host.ts';
+import { addressText } from '../../domain/targets/address.ts';
 import { onAbort, pause } from '../abort.ts';
 import type { SocketEgress } from '../egress.ts';
 import { errorCode, isShortage, localTrouble, notTried, observeFailure } from '../failure.ts';
 import type { PortObservation } from '../gate/gate.ts';
 import type { PauseGate } from '../gate/pause-gate.ts';
+import { icmpMeaning } from '../icmp/icmp-meaning.ts';
 import { loopClock } from '../loop-clock.ts';
 import { boundSocket } from '../packets/linux/bind-socket.ts';
+import type { QueuedError } from '../packets/linux/error-queue.ts';
+import { explainedSocket } from '../packets/linux/explained-socket.ts';
 
 /**
  * A shortage of this machine (file handles, source ports) is waited out this long; then the port counts as not tried.
@@ -42,6 +47,8 @@ export interface AttemptOptions {
   onRepeat(): void;
   /** While it is closed nothing is sent; the time does not count. */
   door: PauseGate;
+  /** Also read the ICMP error that ends it. */
+  explains?: boolean;
 }
 
 /** Result of one connect(): a socket, an observation, the errno name of a local shortage, or a pause in between. */
@@ -86,9 +93,9 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
   return new Promise((resolve) => {
     if (options.signal.aborted) return resolve({ failure: notTried('canceled') });
     const started = loopClock.now();
-    const opened = openSocket(options);
+    const opened = openSocket(host, options);
     if ('failure' in opened) return resolve(opened);
-    const { socket } = opened;
+    const { socket, rejection } = opened;
     let settled = false;
     const settle = (outcome: Outcome) => {
       if (settled) return;
@@ -124,11 +131,16 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
     socket.on('error', (error) => {
       const code = errorCode(error);
       if (localRefusal) settle({ failure: isShortage(code) ? code : notTried(localTrouble(code)) });
-      else settle({ failure: isShortage(code) ? code : observeFailure(code, loopClock.now() - started) });
+      else if (isShortage(code)) settle({ failure: code });
+      else settle({ failure: explained(observeFailure(code, loopClock.now() - started), rejection?.()) });
     });
     socket.once('connect', () => {
+      const error = rejection?.() ?? null;
+      const latencyMs = loopClock.now() - started;
       if (settled) socket.resetAndDestroy();
-      else settle({ socket, latencyMs: loopClock.now() - started });
+      // A queued error wakes libuv, which takes an attempt without an errno for a connection.
+      else if (error) giveUp({ state: 'filtered', reason: error.reason, latencyMs, rejection: error });
+      else settle({ socket, latencyMs });
     });
     socket.pause();
     socket.connect({ host, port });
@@ -139,19 +151,57 @@ function attemptOnce(host: string, port: number, options: AttemptOptions): Promi
   });
 }
 
-function openSocket({
-  readAhead,
-  egress,
-}: Pick<AttemptOptions, 'readAhead' | 'egress'>): { socket: Socket } | { failure: PortObservation | string } {
+/** The observation with the ICMP error behind it, if it was one. */
+function explained(observation: PortObservation, rejection: ProbeRejection | null = null): PortObservation {
+  if (rejection === null || observation.state !== 'filtered') return observation;
+  return { ...observation, reason: rejection.reason, rejection };
+}
+
+interface OpenedSocket {
+  socket: Socket;
+  /** The ICMP error that ended it. */
+  rejection?: () => ProbeRejection | null;
+}
+
+function openSocket(
+  host: string,
+  { readAhead, egress, explains }: Pick<AttemptOptions, 'readAhead' | 'egress' | 'explains'>,
+): OpenedSocket | { failure: PortObservation | string } {
   // Node passes the stream option on, although its type does not have it.
   const streamOptions = readAhead ? { highWaterMark: readAhead } : {};
   try {
+    const asked = explains ? explainedAttempt(host, egress) : null;
+    if (asked) return asked;
     const fd = egress === null ? {} : { fd: boundSocket('stream', egress), manualStart: true };
     return { socket: new Socket({ ...streamOptions, ...fd } as SocketConstructorOpts) };
   } catch (error) {
     const code = errorCode(error);
     return { failure: isShortage(code) ? code : notTried(localTrouble(code)) };
   }
+}
+
+/** Null where the kernel tells no more than an errno. */
+function explainedAttempt(host: string, egress: SocketEgress | null): OpenedSocket | null {
+  const family = host.includes(':') ? 6 : 4;
+  const asked = explainedSocket(family, egress);
+  if (asked === null) return null;
+  const socket = new Socket({ fd: asked.fd, manualStart: true } as SocketConstructorOpts);
+  let error: QueuedError | null = null;
+  let isClosed = false;
+  // The last moment before Node closes the descriptor.
+  socket._destroy = (...args) => {
+    error ??= asked.error();
+    isClosed = true;
+    Socket.prototype._destroy.apply(socket, args);
+  };
+  const rejection = () => {
+    if (!isClosed) error ??= asked.error();
+    if (error === null) return null;
+    const { type, code, from } = error;
+    const reason = icmpMeaning(family, error) ?? 'unreachable';
+    return { reason, icmp: { type, code }, from: from && addressText(from) };
+  };
+  return { socket, rejection };
 }
 
 /** TCP's simultaneous open lets a socket connect to itself when source and target port coincide on this machine. */

@@ -8,6 +8,7 @@ import { scopeIdOf } from '../interface-index.ts';
 import type { ConnectPlan } from '../packets/connect/connect-chunk.ts';
 import { ConnectEngine } from '../packets/connect/connect-engine.ts';
 import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/engine/chunk.ts';
+import { rejectedPorts } from '../packets/engine/rejection-table.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { synTimeoutMs } from './attempt.ts';
 import {
@@ -183,8 +184,8 @@ export class ConnectSweeper {
       onState,
       onSlow: (host) => this.#input.onSlow(hosts[host] as string),
     });
-    const running = { hosts, drop };
     reportEarlierUnsent(this.#input, part.restored);
+    const running = { hosts, drop };
     this.#running.add(running);
     this.narrowed();
     return await outcome.finally(() => this.#running.delete(running));
@@ -267,6 +268,7 @@ function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal 
     not_tried,
     problem: null,
     rejected: of('rejected'),
+    rejections: rejectedPorts(state.rejections, host, at, ports),
     ...(silent.length > 0 && { silent }),
   };
 }

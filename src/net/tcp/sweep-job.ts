@@ -1,4 +1,4 @@
-import type { PortCounts } from '../../domain/host.ts';
+import type { PortCounts, RejectedPorts } from '../../domain/host.ts';
 import { untilAborted } from '../abort.ts';
 import type { AdaptiveRate, RateBounds } from '../adaptive/rate.ts';
 import type { Egress } from '../egress.ts';
@@ -74,11 +74,13 @@ export interface SweepProgress {
 }
 
 /** How the sweep of one host ended. */
-export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_open'> {
+export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_open' | 'rejected'> {
   /** Why nothing could be sent to it, or null. */
   problem: string | null;
   /** Of the filtered ports, those with an ICMP error. */
   rejected?: number;
+  /** By what they were rejected. */
+  rejections?: RejectedPorts[];
   /** Of the ports that were not tried, those to which a packet could not be sent. */
   unsent?: number;
   /** Ports without a response, of a host that drops probes (`dropsProbes`). */

@@ -14,6 +14,7 @@ import {
 import { PacketEngine } from '../packets/engine/engine.ts';
 import type { LearnedRates, SlowedHost } from '../packets/engine/engine-control.ts';
 import type { RatePlan } from '../packets/engine/host-rates.ts';
+import { rejectedPorts } from '../packets/engine/rejection-table.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { stackAt } from '../packets/frame/stack-traits.ts';
 import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
@@ -164,8 +165,8 @@ export class SynSweeper {
       onSlowed: (slowed) => this.#noteSlowed(part.hosts, slowed),
     });
     if (part.restored) alive.reportHostsOf(part.restored);
-    const running = { hosts: part.hosts, drop };
     reportEarlierUnsent(this.#input, part.restored);
+    const running = { hosts: part.hosts, drop };
     this.#running.add(running);
     // The scope may have changed while the path was determined.
     this.narrowed();
@@ -442,6 +443,7 @@ function outcomeOf(
     not_tried,
     problem: end.failure,
     rejected,
+    rejections: rejectedPorts(state.rejections, host, at, end.ports),
     unsent: of('unsent'),
     ...(stack && { stack }),
     ...(isListed && silent > 0 && { silent: silentPorts(state, at, end.ports) }),

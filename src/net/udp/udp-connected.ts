@@ -113,7 +113,8 @@ export class ConnectedUdp implements UdpPath {
   /** Other errors leave the endpoint silent. */
   #fail(endpoint: UdpEndpoint, error: unknown): void {
     const message = messages[this.family][(error as { code?: string }).code ?? ''];
-    if (message) this.#errors.push({ ...endpoint, ...message, channel: 0, fromDestination: true });
+    if (message)
+      this.#errors.push({ ...endpoint, ...message, channel: 0, from: null, fromDestination: true });
   }
 
   #hostOf({ address, scopeId }: UdpEndpoint): string {

@@ -1,8 +1,16 @@
-import { type Address, addressBytes, type Family, parseAddress } from '../../domain/targets/address.ts';
+import type { ProbeRejection } from '../../domain/host.ts';
+import {
+  type Address,
+  addressBytes,
+  addressText,
+  type Family,
+  parseAddress,
+} from '../../domain/targets/address.ts';
 import type { Egress, SocketEgress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { UdpDatagram, UdpOutcome, UdpSweepOptions, UdpTask } from '../gate/gate.ts';
 import type { PacketRateLimiter } from '../gate/rate.ts';
+import { icmpMeaning } from '../icmp/icmp-meaning.ts';
 import { ItemSource } from '../icmp/ping.ts';
 import { scopeIdOf } from '../interface-index.ts';
 import {
@@ -391,12 +399,15 @@ class Sweep<T extends UdpTask> {
 
   #takeError(error: IcmpError, path: UdpPath): void {
     const probe = this.#targetOf(error, path)?.open.get(error.port);
-    const meaning = (path.family === 4 ? meaningOfIcmp : meaningOfIcmp6)(error);
-    if (!probe?.sent || !meaning) return;
+    const reason = icmpMeaning(path.family, error);
+    if (!probe?.sent || reason === null) return;
+    const isClosed = reason === 'port-unreachable';
     // Only the host itself knows its ports; a router reports other obstacles (RFC 1122, 3.2.2.1; RFC 4443, 3.1).
-    if (meaning.state === 'closed' && !error.fromDestination) return;
-    this.#learn(probe, meaning.state === 'closed');
-    this.#settle(probe, meaning.state, meaning.reason);
+    if (isClosed && !error.fromDestination) return;
+    this.#learn(probe, isClosed);
+    const { type, code, from } = error;
+    const rejection = { reason, icmp: { type, code }, from: from && addressText(from) };
+    this.#settle(probe, isClosed ? 'closed' : 'filtered', reason, rejection);
   }
 
   /** The host in progress, if the message has reached the channel from which it was probed. */
@@ -411,12 +422,12 @@ class Sweep<T extends UdpTask> {
     probe.target.pace.answered(now - probe.sentAt, closed);
   }
 
-  #settle(probe: Probe<T>, state: UdpOutcome<T>['state'], reason: string): void {
+  #settle(probe: Probe<T>, state: UdpOutcome<T>['state'], reason: string, rejection?: ProbeRejection): void {
     const { target, port } = probe;
     target.open.delete(port);
     target.path.release(probe);
     this.#outstanding -= 1;
-    this.#outcomes.push({ task: target.task, port, state, reason });
+    this.#outcomes.push({ task: target.task, port, state, reason, ...(rejection && { rejection }) });
     this.#retire(target);
   }
 }
@@ -437,40 +448,4 @@ function probeOfOtherPort<T>({ open }: Target<T>, { bytes }: UdpResponse): Probe
 
 function hostKey({ address, scopeId }: Pick<UdpEndpoint, 'address' | 'scopeId'>): string {
   return `${Buffer.from(address).toString('latin1')}/${scopeId}`;
-}
-
-type Meaning = { state: 'closed' | 'filtered'; reason: string };
-
-const closedPort: Meaning = { state: 'closed', reason: 'port-unreachable' };
-const filtered = (reason: string): Meaning => ({ state: 'filtered', reason });
-
-/** Codes of destination unreachable, RFC 792, RFC 1122 section 3.2.2.1, RFC 1812 section 5.2.7.1. */
-const unreachable4: Record<number, Meaning> = {
-  0: filtered('net-unreachable'),
-  1: filtered('host-unreachable'),
-  2: filtered('proto-unreachable'),
-  3: closedPort,
-  9: filtered('admin-prohibited'),
-  10: filtered('admin-prohibited'),
-  13: filtered('admin-prohibited'),
-};
-
-/** Codes of destination unreachable, RFC 4443 section 3.1. */
-const unreachable6: Record<number, Meaning> = {
-  0: filtered('net-unreachable'),
-  1: filtered('admin-prohibited'),
-  3: filtered('host-unreachable'),
-  4: closedPort,
-  5: filtered('admin-prohibited'),
-  6: filtered('admin-prohibited'),
-};
-
-function meaningOfIcmp({ type, code }: IcmpError): Meaning | null {
-  if (type === 3) return unreachable4[code] ?? null;
-  return type === 11 ? filtered('time-exceeded') : null;
-}
-
-function meaningOfIcmp6({ type, code }: IcmpError): Meaning | null {
-  if (type === 1) return unreachable6[code] ?? null;
-  return type === 3 ? filtered('time-exceeded') : null;
 }

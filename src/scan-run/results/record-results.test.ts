@@ -52,6 +52,36 @@ describe('ResultRecorder', () => {
     ]);
   });
 
+  it('says why ports of a host are not open, over both protocols, once an ICMP error came', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const error = {
+      state: 'filtered',
+      reason: 'admin-prohibited',
+      icmp: { type: 3, code: 13 },
+      from: '10.0.0.254',
+    };
+    const tcp = { open: 0, closed: 2, filtered: 3, not_tried: 0, all_ports_open: false };
+    const udp = { open: 0, closed: 1, filtered: 1, not_tried: 0, all_ports_open: false };
+    void recorder.take('port_counts', { host, protocol: 'udp', ...udp });
+    expect(merged(rows)[0]).not.toHaveProperty('port_reasons');
+    const rejected = [{ ...error, count: 2, ports: [22, 80] }];
+    void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, rejected });
+    const reasons = [
+      { protocol: 'tcp', ...error, count: 2, ports: [22, 80] },
+      { protocol: 'tcp', state: 'closed', reason: 'rst', count: 2, ports: [] },
+      { protocol: 'tcp', state: 'filtered', reason: 'no-response', count: 1, ports: [] },
+      { protocol: 'udp', state: 'closed', reason: 'port-unreachable', count: 1, ports: [] },
+      { protocol: 'udp', state: 'open|filtered', reason: 'no-response', count: 1, ports: [] },
+    ];
+    expect(merged(rows)[0]).toMatchObject({ port_reasons: reasons });
+
+    const resumed = record();
+    for (const row of merged(rows)) void resumed.recorder.recall(row);
+    void resumed.recorder.take('port_counts', { host, protocol: 'udp', ...udp });
+    expect(merged(resumed.rows)[0]).toMatchObject({ port_reasons: reasons });
+  });
+
   it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
     const { rows, recorder } = record();
     const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;

@@ -1,7 +1,8 @@
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { ComplianceControl, ComplianceViolation } from '../../domain/compliance.ts';
 import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../../domain/finding.ts';
-import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
+import type { Endpoint, Host, Port, PortCounts, Protocol, RejectedPorts } from '../../domain/host.ts';
+import { type PortReason, portReasons, rejectedOf } from '../../domain/port-reasons.ts';
 import { jointProducers, type Producer } from '../../domain/producer.ts';
 import {
   addCounts,
@@ -44,6 +45,8 @@ export class ResultRecorder {
   /** Hosts with a row, and whether one of them is of builtin modules. */
   readonly #hosts = new Map<string, boolean>();
   readonly #counts = new Map<string, CountsByProtocol>();
+  /** Of hosts with an ICMP error about a port. */
+  readonly #rejected = new Map<string, Record<Protocol, RejectedPorts[]>>();
   /** A port has a row of builtin modules and one of plugins, by `openRowKey`. */
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
@@ -107,6 +110,7 @@ export class ResultRecorder {
     this.#countHost(row.host, !row.producer);
     const counts = countsByProtocol(row);
     if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
+    if (row.port_reasons) this.#rejected.set(row.host, rejectedOf(row.port_reasons));
   }
 
   writeError(target: string | null, code: string, message: string, node: string | null): void {
@@ -172,7 +176,7 @@ export class ResultRecorder {
 
   /** A row has the sum over the protocols, and the UDP part if UDP ports were swept. */
   #portCounts(
-    { host, protocol, all_ports_open, stack: _stack, ...own }: PortCounts,
+    { host, protocol, all_ports_open, stack: _stack, rejected, ...own }: PortCounts,
     plugin: Producer | undefined,
   ): Promise<void> | undefined {
     // Those of plugins are not added to the others.
@@ -183,9 +187,27 @@ export class ResultRecorder {
     const row = this.#hostRow(host, plugin);
     row.port_counts = addCounts(tcp, udp);
     if (udp) row.udp_port_counts = udp;
+    const reasons = this.#reasonsOf(host, { tcp, udp }, protocol, rejected ?? []);
+    if (reasons) row.port_reasons = reasons;
     // UDP ports do not revoke what TCP ports have shown.
     if (all_ports_open || !before) row.all_ports_open = all_ports_open;
     return this.#write(row);
+  }
+
+  /** Null without an ICMP error. */
+  #reasonsOf(
+    host: string,
+    counts: CountsByProtocol,
+    protocol: Protocol,
+    rejected: RejectedPorts[],
+  ): PortReason[] | null {
+    const known = this.#rejected.get(host);
+    if (rejected.length === 0 && !known) return null;
+    const all = { tcp: [], udp: [], ...known, [protocol]: rejected };
+    this.#rejected.set(host, all);
+    return (['tcp', 'udp'] as const).flatMap((name) =>
+      counts[name] ? portReasons(name, counts[name], all[name]) : [],
+    );
   }
 
   #port(port: Port, plugin: Producer | undefined): Promise<void> | undefined {

@@ -63,6 +63,51 @@ function factsOf({ children }: Element): unknown {
   ]);
 }
 
+describe('ports of the nmap XML that are not open', () => {
+  it('have their reason, and the sender of an ICMP error where it is known', async () => {
+    const row = {
+      ...host,
+      port_counts: { open: 0, closed: 2, filtered: 4, not_tried: 0 },
+      port_reasons: [
+        {
+          protocol: 'tcp',
+          state: 'filtered',
+          reason: 'host-unreachable',
+          from: '10.0.0.254',
+          count: 3,
+          ports: [22, 80],
+        },
+        { protocol: 'tcp', state: 'closed', reason: 'rst', count: 2, ports: [] },
+        { protocol: 'tcp', state: 'filtered', reason: 'no-response', count: 1, ports: [] },
+      ],
+    } as ResultRow;
+    const document = await render([row]);
+    const extra = within(document, 'extraports').map(({ attributes, children }) => [
+      attributes,
+      children.map((child) => child.attributes),
+    ]);
+    expect(extra).toEqual([
+      [{ state: 'closed', count: '2' }, [{ reason: 'reset', count: '2', proto: 'tcp' }]],
+      [
+        { state: 'filtered', count: '2' },
+        [
+          { reason: 'host-unreach', count: '1', proto: 'tcp' },
+          { reason: 'no-response', count: '1', proto: 'tcp' },
+        ],
+      ],
+    ]);
+    const states = within(document, 'port').map((each) => [
+      each.attributes['portid'],
+      within(each, 'state')[0]?.attributes,
+    ]);
+    const state = { state: 'filtered', reason: 'host-unreach', reason_ttl: '0', reason_ip: '10.0.0.254' };
+    expect(states).toEqual([
+      ['22', state],
+      ['80', state],
+    ]);
+  });
+});
+
 describe('services of the nmap XML', () => {
   it('are named by the port table where nothing was identified', async () => {
     const rows = [port(22), port(53, { protocol: 'udp' }), port(4), port(80, { service: null, banner: '' })];

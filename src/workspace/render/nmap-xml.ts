@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Finding } from '../../domain/finding.ts';
+import type { PortReason } from '../../domain/port-reasons.ts';
 import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import { visibleText } from '../../domain/text/visible.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
@@ -170,10 +171,43 @@ function operatingSystem(row: HostRow | null): string {
 
 function extraPorts(row: HostRow | null): string {
   const { closed = 0, filtered = 0 } = row?.port_counts ?? {};
-  return Object.entries({ closed, filtered })
-    .filter(([, count]) => count > 0)
-    .map(([state, count]) => `<extraports${attributes({ state, count: String(count) })}/>`)
-    .join('');
+  const reasons = row?.port_reasons ?? [];
+  const counted = Object.entries({ closed, filtered }).flatMap(([state, count]) => {
+    const own = reasons.filter((each) => (each.state === 'closed' ? 'closed' : 'filtered') === state);
+    const left = count - own.reduce((sum, { ports }) => sum + ports.length, 0);
+    if (left === 0) return [];
+    const start = `<extraports${attributes({ state, count: String(left) })}`;
+    const extra = own.map(extraReason).join('');
+    return [extra === '' ? `${start}/>` : `${start}>${extra}</extraports>`];
+  });
+  return [...counted, ...reasons.flatMap(rejectedPorts)].join('');
+}
+
+/** Words of nmap for reasons. */
+const nmapReasons: Record<string, string> = {
+  rst: 'reset',
+  'net-unreachable': 'net-unreach',
+  'host-unreachable': 'host-unreach',
+  'proto-unreachable': 'proto-unreach',
+  'port-unreachable': 'port-unreach',
+  unreachable: 'dest-unreach',
+};
+
+/** Ports of a reason that have no element of their own. */
+function extraReason({ protocol, reason, count, ports }: PortReason): string {
+  const left = count - ports.length;
+  const facts = { reason: nmapReasons[reason] ?? reason, count: String(left), proto: protocol };
+  return left === 0 ? '' : `<extrareasons${attributes(facts)}/>`;
+}
+
+/** Ports about which an ICMP error came: only the element of a port says who sent it. */
+function rejectedPorts({ protocol, state, reason, from, ports }: PortReason): string[] {
+  const facts = { state, reason: nmapReasons[reason] ?? reason, reason_ttl: '0', reason_ip: from };
+  return ports.map(
+    (port) =>
+      `\n<port${attributes({ protocol, portid: String(port) })}><state${attributes(facts)}/>` +
+      `${usualService(serviceNameOf(port, protocol))}</port>`,
+  );
 }
 
 function portStart(row: PortRow): string {

@@ -152,6 +152,37 @@ describe('silence', () => {
     );
   });
 
+  const prohibited = {
+    protocol: 'tcp' as const,
+    state: 'filtered' as const,
+    reason: 'admin-prohibited',
+    icmp: { type: 3, code: 13 },
+    from: '10.0.0.254',
+    count: 2,
+    ports: [22, 80],
+  };
+
+  it('of a port about which an ICMP error came names the error and its sender', () => {
+    const row = { ...(host({ filtered: 3 }) as HostRow), port_reasons: [prohibited] };
+    expect(text({ state: 'filtered' }, row, 22)).toBe(
+      [
+        `192.0.2.10:22  filtered  (${scanId}, 2 min ago)`,
+        '  sent  3 tcp ports twice, 3 s each',
+        '  got   admin-prohibited from 10.0.0.254 (ICMP type 3, code 13)',
+        '  so    a router or packet filter rejects what an ICMP error came about; that is',
+        '        no answer of the port',
+        '  try   scan from inside its network',
+        '',
+      ].join('\n'),
+    );
+    expect(text({ state: 'filtered' }, row)).toContain('(ICMP type 3, code 13): 2 ports: 22 80\n');
+  });
+
+  it('of a host that an ICMP error came about names the error', () => {
+    const shown = text({ state: 'down', errors: ['host-unreachable from 10.0.0.254'] }, null);
+    expect(shown).toContain('\n  got   host-unreachable from 10.0.0.254\n  so    a router on the way');
+  });
+
   it.each([
     [{ state: 'closed' }, /:81 {2}closed .*\n {2}why {2}RST/],
     [{ state: 'filtered' }, /:81 {2}filtered .*\n {2}sent {2}3 tcp ports twice/],

@@ -1,7 +1,9 @@
 import type { PortEndpoint } from '../../../actions/results/explain-port.ts';
 import type { PlannedProbes, ProbePlan, Silence } from '../../../actions/results/explain-silence.ts';
+import { namedReason, type PortReason } from '../../../domain/port-reasons.ts';
 import type { HostRow } from '../../../domain/result.ts';
 import { placeText } from '../../results/place-text.ts';
+import { filteredBy, shownReason } from '../../results/reason-texts.ts';
 import { amountText, countText } from '../../terminal/draw/amounts.ts';
 import { printable } from '../../terminal/draw/printable.ts';
 import { paint } from '../../terminal/draw/style.ts';
@@ -38,16 +40,21 @@ function headline(endpoint: SilentEndpoint, state: string, { style, now }: Expla
   return `${place}  ${printable(state)}  ${scanSource(endpoint.scanId, now)}\n`;
 }
 
+/** What an ICMP error of a router about a host means. */
+const unreachable = 'a router on the way does not reach it, or rejects these probes';
+
 function hostSilence(endpoint: SilentEndpoint, view: ExplainView): string {
   const { silence, place, probes } = endpoint;
   if (silence.state === 'not_tried') return headline(endpoint, `not tried: ${reasons[silence.reason]}`, view);
   const sent = probes?.discovery ?? [];
+  const { errors = [] } = silence;
   return (
     headline(endpoint, 'no response', view) +
     indentedFacts(
       [
         ...sent.map((probe, index): [string, string] => [index === 0 ? 'sent' : '', discoveryText(probe)]),
-        ['so', 'it is down, or a packet filter drops these probes'],
+        ...errors.map((error, index): [string, string] => [index === 0 ? 'got' : '', error]),
+        ['so', errors.length > 0 ? unreachable : 'it is down, or a packet filter drops these probes'],
         ['try', `portolan scan ${place.host} --no-discover`],
       ],
       view.style,
@@ -62,7 +69,7 @@ function portsSilence(endpoint: SilentEndpoint, host: HostRow, view: ExplainView
     count > 0 ? [`${amountText(count)} ${name}`] : [],
   );
   const facts: [string, string][] = [['ports', named.length > 0 ? named.join(', ') : 'none tried']];
-  if (filtered > 0) facts.push(...filteredFacts(endpoint));
+  if (filtered > 0) facts.push(...filteredFacts(endpoint, host));
   return `${hostHeadline(host.host, host, endpoint.scanId, view)}\n${indentedFacts(facts, view.style)}`;
 }
 
@@ -81,21 +88,49 @@ function portSilence(endpoint: SilentEndpoint, host: HostRow, view: ExplainView)
       indentedFacts([['why', 'RST or an ICMP error came back; no port of the host was filtered']], view.style)
     );
   if (silence.state === 'filtered')
-    return headline(endpoint, 'filtered', view) + indentedFacts(filteredFacts(endpoint), view.style);
-  const facts: [string, string][] = [['why', `not open; ${others}`], ...filteredFacts(endpoint)];
+    return headline(endpoint, 'filtered', view) + indentedFacts(filteredFacts(endpoint, host), view.style);
+  const facts: [string, string][] = [['why', `not open; ${others}`], ...filteredFacts(endpoint, host)];
   return headline(endpoint, 'closed or filtered', view) + indentedFacts(facts, view.style);
 }
 
-/** What was sent to filtered ports, what that means and what to try. */
-function filteredFacts({ probes }: SilentEndpoint): [string, string][] {
+/** What was sent to filtered ports, what came back, what that means and what to try. */
+function filteredFacts({ place, probes }: SilentEndpoint, { port_reasons }: HostRow): [string, string][] {
+  const named = place.port === null ? null : namedReason(port_reasons, place.protocol ?? 'tcp', place.port);
+  const errors = named ? [named] : filteredBy(port_reasons);
+  const hasErrors = errors.length > 0;
   return [
     ...(probes?.ports ?? []).map((probe, index): [string, string] => [
       index === 0 ? 'sent' : '',
-      sweepText(probe),
+      sweepText(probe, hasErrors),
     ]),
-    ['so', 'a packet filter drops what is filtered; a closed port would send RST or an ICMP error'],
-    ['try', '--retries 3, --timeout 10s, or scan from inside its network'],
+    ...errors.map((error, index): [string, string] => [
+      index === 0 ? 'got' : '',
+      named ? errorText(error) : `${errorText(error)}: ${portsOf(error)}`,
+    ]),
+    ['so', hasErrors ? rejects : drops],
+    [
+      'try',
+      hasErrors
+        ? 'scan from inside its network'
+        : '--retries 3, --timeout 10s, or scan from inside its network',
+    ],
   ];
+}
+
+const drops = 'a packet filter drops what is filtered; a closed port would send RST or an ICMP error';
+const rejects =
+  'a router or packet filter rejects what an ICMP error came about; that is no answer of the port';
+
+/** `admin-prohibited from 10.0.0.254 (ICMP type 3, code 13)` */
+function errorText(error: PortReason): string {
+  const { icmp } = error;
+  return `${printable(shownReason(error))}${icmp ? ` (ICMP type ${icmp.type}, code ${icmp.code})` : ''}`;
+}
+
+/** `3 ports: 22 80 443` */
+function portsOf({ count, ports }: PortReason): string {
+  const which = ports.length > 0 ? `: ${portsText(ports, count)}` : '';
+  return `${countText(count, 'port')}${which}`;
 }
 
 /** `icmp-echo 3 times, 2 s each: no reply` */
@@ -109,10 +144,12 @@ function discoveryText(probe: PlannedProbes): string {
 }
 
 /** `3 tcp ports twice, 3 s each: no SYN-ACK, RST or ICMP from those that are filtered` */
-function sweepText(probe: PlannedProbes): string {
+function sweepText(probe: PlannedProbes, hasErrors: boolean): string {
   const { kind, ports } = probe;
+  const sent = `${countText(ports.length, `${kind} port`)} ${effortText(probe)}`;
+  if (hasErrors) return sent;
   const nothing = kind === 'udp' ? 'no datagram or ICMP' : 'no SYN-ACK, RST or ICMP';
-  return `${countText(ports.length, `${kind} port`)} ${effortText(probe)}: ${nothing}`;
+  return `${sent}: ${nothing}`;
 }
 
 /** `once, 2 s`, `twice, 3 s each` */
@@ -128,8 +165,8 @@ function effortText({ times, timeout }: PlannedProbes): string {
 /** Ports that are named; more are counted. */
 const maxNamedPorts = 4;
 
-function portsText(ports: readonly number[]): string {
+function portsText(ports: readonly number[], count = ports.length): string {
   const named = ports.slice(0, maxNamedPorts).join(' ');
-  const more = ports.length - maxNamedPorts;
+  const more = count - Math.min(maxNamedPorts, ports.length);
   return more > 0 ? `${named} and ${amountText(more)} more` : named;
 }

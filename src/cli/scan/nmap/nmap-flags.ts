@@ -233,7 +233,11 @@ export const nmapGroups: readonly NmapGroup[] = [
       { flags: ['-oA'], value: 'BASE', here: 'BASE.nmap, BASE.xml and BASE.gnmap', output: 'all' },
       { flags: ['-oS'], value: 'FILE', here: '--format text -o FILE', rejected: '-oN FILE' },
       { flags: ['--open'], here: 'the same: only hosts and ports that are open', own: true },
-      { flags: ['--reason'], here: 'on in -v and JSON', always: 'reasons stand in -v and in JSON' },
+      {
+        flags: ['--reason'],
+        here: 'on in -v and JSON, ICMP errors everywhere',
+        always: 'reasons stand in -v and in JSON',
+      },
       { flags: ['-v'], here: 'the same; -vv, -vvv say more', own: true },
       { flags: ['-d', '-dd'], here: '-vvv', words: () => ['--verbosity', '3'] },
       { flags: ['--packet-trace'], here: '-vvv', words: () => ['--verbosity', '3'] },

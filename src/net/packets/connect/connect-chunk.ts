@@ -1,6 +1,7 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
 import type { ChunkState } from '../engine/chunk.ts';
+import { RejectionTable } from '../engine/rejection-table.ts';
 import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
 
 /** Outcome of an endpoint. */
@@ -142,6 +143,7 @@ export class ConnectChunk {
   readonly plan: ConnectPlan;
   readonly share: ConnectShare;
   readonly walk: SharedPermutation;
+  readonly rejections: RejectionTable;
   readonly #settled: Int32Array;
   readonly #open: Uint32Array;
   readonly #closed: Uint32Array;
@@ -158,6 +160,7 @@ export class ConnectChunk {
     const none = () => new Uint32Array(hostCount);
     const counts = restored?.counts;
     this.plan = plan;
+    this.rejections = new RejectionTable(hostCount * plan.ports.length, restored?.rejections);
     this.#settled = new Int32Array(Math.ceil((hostCount * plan.ports.length) / 32));
     if (restored) this.#settled.set(new Int32Array(Uint8Array.from(restored.settled).buffer));
     this.#open = counts ? Uint32Array.from(counts.open) : none();
@@ -197,6 +200,7 @@ export class ConnectChunk {
   /** `probed` counts complete endpoints. */
   state(): ChunkState {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
+    const rejections = this.rejections.copy();
     const probed = this.#silent.map((silent, host) => silent + this.#responseCount(host));
     return {
       counter: Math.max(this.walk.counter, this.share.triedBelow),
@@ -210,6 +214,7 @@ export class ConnectChunk {
       },
       late: copy(this.#late),
       silent: new Uint8Array(Int32Array.from(this.#silentBits).buffer),
+      ...(rejections && { rejections }),
     };
   }
 

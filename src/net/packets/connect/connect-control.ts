@@ -1,3 +1,4 @@
+import type { RejectionKind } from '../engine/rejection-table.ts';
 import type { ConnectShare } from './connect-chunk.ts';
 
 /** Indices of the control words shared by the threads and the controller. */
@@ -45,7 +46,14 @@ export type FromConnector =
   | { type: 'ready' }
   | { type: 'hungry' }
   /** Each endpoint once, with its `verdict`, possibly with `lateFlag`. */
-  | { type: 'settled'; id: number; endpoints: Uint32Array; verdicts: Uint8Array }
+  | {
+      type: 'settled';
+      id: number;
+      endpoints: Uint32Array;
+      verdicts: Uint8Array;
+      /** Of rejected endpoints. */
+      rejections: ReadonlyMap<number, RejectionKind>;
+    }
   /** Hosts, by index, that responded slowly. */
   | { type: 'slow'; id: number; hosts: number[] }
   /** Why so many attempts could not be sent: an errno name. */

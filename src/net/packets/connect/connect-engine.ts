@@ -215,7 +215,7 @@ export class ConnectEngine {
     }
   }
 
-  #settle({ id, endpoints, verdicts }: Extract<FromConnector, { type: 'settled' }>): void {
+  #settle({ id, endpoints, verdicts, rejections }: Extract<FromConnector, { type: 'settled' }>): void {
     const run = this.#running.get(id);
     if (!run) return;
     for (const [at, endpoint] of endpoints.entries()) {
@@ -224,6 +224,8 @@ export class ConnectEngine {
       const isLate = (reported & lateFlag) !== 0;
       if (isLate) this.#regulator?.noteLate();
       const isFirst = run.chunk.settle(endpoint, outcome, isLate);
+      const rejection = rejections.get(endpoint);
+      if (isFirst && rejection) run.chunk.rejections.note(endpoint, rejection);
       if (isFirst && outcome <= verdict.openThenReset) run.onOpen(endpoint, outcome !== verdict.open);
     }
   }

@@ -1,8 +1,13 @@
 import type { Family } from '../../../domain/targets/address.ts';
+import { addressText } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
+import { icmpMeaning } from '../../icmp/icmp-meaning.ts';
+import type { RejectionKind } from '../engine/rejection-table.ts';
 import { bindSocket } from '../linux/bind-socket.ts';
+import { errorControlBytes, msgErrqueue, queueErrors, readQueuedError } from '../linux/error-queue.ts';
+import { MessageArena } from '../linux/message-arena.ts';
 import { socketNameBytes, socketNames, writeSocketName } from '../linux/socket-name.ts';
-import { errnoName, loadSys, nonblockCloexec, type Sys, socketTypes } from '../linux/sys.ts';
+import { errnoName, loadSys, msgDontwait, nonblockCloexec, type Sys, socketTypes } from '../linux/sys.ts';
 import { verdict } from './connect-chunk.ts';
 
 /** Maximum number of results per epoll_wait. */
@@ -38,8 +43,26 @@ const meanings = new Map<number, number>([
   [112, verdict.rejected], // EHOSTDOWN
   [113, verdict.rejected], // EHOSTUNREACH
 ]);
+/** What those say by which an attempt was rejected. */
+const rejectionReasons = new Map<number, string>([
+  [13, 'admin-prohibited'],
+  [71, 'proto-unreachable'],
+  [92, 'proto-unreachable'],
+  [101, 'net-unreachable'],
+  [112, 'host-unreachable'],
+  [113, 'host-unreachable'],
+]);
 /** Those of them that connect() itself may return. */
 const immediate = new Set<number>([0, 104, 111]);
+
+/** An attempt has one error, and none is left on a socket that is used again. */
+const errorShape = {
+  messages: 4,
+  nameBytes: socketNameBytes,
+  sendBytes: 0,
+  receiveBytes: 64,
+  controlBytes: errorControlBytes,
+};
 
 /** Destination of an attempt. */
 export interface Peer {
@@ -62,7 +85,10 @@ export type StartedConnect =
   | { trouble: string };
 
 /** Result of a pending attempt; null = none yet. */
-export type EndedConnect = { verdict: number; itself: boolean } | { trouble: string } | null;
+export type EndedConnect =
+  | { verdict: number; itself: boolean; rejection: RejectionKind | null }
+  | { trouble: string }
+  | null;
 
 /** Connection attempts of one thread, waited for with epoll(7). */
 export class ConnectSockets {
@@ -75,6 +101,7 @@ export class ConnectSockets {
   readonly #value = Buffer.alloc(8);
   readonly #length = Buffer.alloc(4);
   readonly #own = Buffer.alloc(socketNameBytes);
+  readonly #errors: MessageArena;
   /** By what they are bound to. */
   readonly #kept = new Map<string, number[]>();
 
@@ -87,6 +114,8 @@ export class ConnectSockets {
     this.#events = this.#sys.memory(eventsAtOnce * eventBytes);
     this.#added = this.#sys.memory(eventBytes);
     this.#name = this.#sys.memory(socketNameBytes);
+    this.#errors = new MessageArena(this.#sys, errorShape);
+    this.#errors.prepareNames(socketNameBytes);
     if (!this.#watch(waker, epollIn)) throw new Error(`epoll_ctl: ${errnoName(this.#sys.errno())}`);
   }
 
@@ -116,13 +145,14 @@ export class ConnectSockets {
   end(fd: number, peer: Peer): EndedConnect {
     const { family, address, scope, port } = peer;
     const code = this.#connect(fd, peer);
-    if (code === errno.already) return null;
+    if (code === errno.already) return this.#endedEarly(fd, peer);
     const isOpen = code === 0 || code === errno.connected;
     const meaning = isOpen ? verdict.open : meanings.get(code);
     const itself = isOpen && this.#isItself(fd, family, address, port);
+    const rejection = meaning === verdict.rejected ? this.#rejection(fd, peer, code) : null;
     if (isOpen || meaning === undefined || scope !== 0) this.close(fd, isOpen);
     else this.#keep(fd, peer);
-    return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself };
+    return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself, rejection };
   }
 
   /** Closes the kept sockets. */
@@ -149,6 +179,7 @@ export class ConnectSockets {
     const fd =
       kept ?? this.#sys.socket(socketNames[peer.family].domain, socketTypes.stream | nonblockCloexec, 0);
     if (fd < 0) return this.#refused(this.#sys.errno());
+    if (kept === null) queueErrors(this.#sys, fd, peer.family);
     const unbound = kept === null && peer.egress ? bindSocket(this.#sys, fd, peer.egress) : 0;
     const code = unbound === 0 ? this.#connect(fd, peer) : unbound;
     const isUnderWay = code === errno.inProgress;
@@ -162,6 +193,30 @@ export class ConnectSockets {
   #connect(fd: number, { family, address, scope, port }: Peer): number {
     writeSocketName(this.#name.buffer, family, address, scope, port);
     return this.#sys.connect(fd, this.#name.address, socketNames[family].length) < 0 ? this.#sys.errno() : 0;
+  }
+
+  /** An ICMP error that arrives while connect() itself still runs does not end the attempt: the kernel only queues it. */
+  #endedEarly(fd: number, peer: Peer): EndedConnect {
+    const rejection = this.#queuedError(fd, peer);
+    if (rejection === null) return null;
+    this.close(fd, false);
+    return { verdict: verdict.rejected, itself: false, rejection };
+  }
+
+  /** Kernels before 5.8 tell only an errno. */
+  #rejection(fd: number, peer: Peer, code: number): RejectionKind {
+    const reason = rejectionReasons.get(code) ?? 'unreachable';
+    return this.#queuedError(fd, peer) ?? { reason, icmp: null, from: null };
+  }
+
+  #queuedError(fd: number, { family, address }: Peer): RejectionKind | null {
+    const count = this.#errors.receive(fd, msgErrqueue | msgDontwait);
+    const error = count > 0 ? readQueuedError(this.#errors.receivedControl(0), family) : null;
+    if (error === null) return null;
+    const { type, code, from } = error;
+    const icmp = { type, code };
+    const sender = from?.equals(address) ? 'host' : from && addressText(from);
+    return { reason: icmpMeaning(family, icmp) ?? 'unreachable', icmp, from: sender };
   }
 
   #keep(fd: number, peer: Peer): void {

@@ -1,5 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { furtherShare } from '../../adaptive/late-responses.ts';
+import type { RejectionKind } from '../engine/rejection-table.ts';
 import { type ConnectShare, lateFlag, SharedPermutation, verdict } from './connect-chunk.ts';
 import {
   type ConnectThreadStart,
@@ -76,6 +77,7 @@ class Sweep {
   readonly #selfConnections = new Map<number, number>();
   #endpoints: number[] = [];
   #verdicts: number[] = [];
+  #rejections = new Map<number, RejectionKind>();
   #slowHosts: number[] = [];
   /** A retry brought a response. */
   #hasLate = false;
@@ -150,6 +152,7 @@ class Sweep {
     if ('trouble' in ended) return this.unsent(endpoint, ended.trouble);
     if (ended.verdict === verdict.silent) return this.#silent(attempt);
     if (ended.itself) return this.#selfConnected(attempt);
+    if (ended.rejection) this.#rejections.set(endpoint, ended.rejection);
     const isLate = attempt.tryNumber > 1 && isResponse(ended.verdict);
     this.#settle(endpoint, ended.verdict + (isLate ? lateFlag : 0));
     if (!isResponse(ended.verdict)) return;
@@ -202,7 +205,8 @@ class Sweep {
     this.#reportedAt = now;
     if (count > 0) {
       const [endpoints, verdicts] = [Uint32Array.from(this.#endpoints), Uint8Array.from(this.#verdicts)];
-      post({ type: 'settled', id: this.id, endpoints, verdicts });
+      post({ type: 'settled', id: this.id, endpoints, verdicts, rejections: this.#rejections });
+      this.#rejections = new Map();
       this.#endpoints = [];
       this.#verdicts = [];
     }

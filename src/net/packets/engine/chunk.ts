@@ -3,6 +3,7 @@ import { mix, type PermutationKey, permutationShape } from '../frame/permutation
 import { stackWords } from '../frame/stack-traits.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import { HostRates, type RatePlan } from './host-rates.ts';
+import { type RejectionState, RejectionTable } from './rejection-table.ts';
 
 /** Maximum number of endpoints per chunk: a bit of each goes into every checkpoint. */
 export const maxChunkEndpoints = 2 ** 18;
@@ -78,6 +79,8 @@ export interface ChunkState {
   waiting?: Uint8Array;
   /** One bit per endpoint that stayed silent, if those count as complete too (connections). */
   silent?: Uint8Array;
+  /** By what endpoints were rejected, if any was. */
+  rejections?: RejectionState;
 }
 
 /** Endpoints of each host by outcome. Probed ones in no other class stayed silent. */
@@ -128,6 +131,8 @@ export class Chunk {
   readonly sentAt: Uint8Array;
   /** Only if the rate of each host adapts. */
   readonly hostRates: HostRates | null;
+  /** Of the thread that notes them. */
+  readonly rejections: RejectionTable;
 
   /** @param memory that of the same chunk in another thread, or where a new chunk gets its own */
   constructor(plan: ChunkPlan, memory: SharedArrayBuffer | ChunkMemory = new ChunkMemory()) {
@@ -135,6 +140,7 @@ export class Chunk {
     this.plan = plan;
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
+    this.rejections = new RejectionTable(this.endpoints, plan.restored?.rejections);
     this.walkLength = permutationShape(this.endpoints).mask + 1;
     const bitWords = Math.ceil(this.endpoints / 32);
     const own = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
@@ -198,6 +204,7 @@ export class Chunk {
   state(): ChunkState {
     const copy = (counts: Uint32Array) => Uint32Array.from(counts);
     const { probed, open, closed, rejected, unsent } = this.counts;
+    const rejections = this.rejections.copy();
     const counter = Atomics.load(this.control, word.counter);
     return {
       counter,
@@ -210,6 +217,7 @@ export class Chunk {
         unsent: copy(unsent),
       },
       late: copy(this.late),
+      ...(rejections && { rejections }),
       ...(this.hostRates && { waiting: bytesOf(Int32Array.from(this.hostRates.waiting)) }),
     };
   }
@@ -255,8 +263,8 @@ export class Chunk {
   }
 }
 
-export function buffersOf({ settled, waiting, late, stacks, counts }: ChunkState): ArrayBuffer[] {
-  const arrays = [settled, waiting, late, stacks, ...Object.values(counts)];
+export function buffersOf({ settled, waiting, late, stacks, rejections, counts }: ChunkState): ArrayBuffer[] {
+  const arrays = [settled, waiting, late, stacks, rejections?.of, ...Object.values(counts)];
   return arrays.flatMap((array) => (array ? [array.buffer as ArrayBuffer] : []));
 }
 

@@ -20,8 +20,13 @@ const icmp = {
   6: { protocol: 58, request: 128, reply: 129 },
 } as const;
 
+/** Destination unreachable and time exceeded. */
+const errorTypes = { 4: [3, 11], 6: [1, 3] } as const;
+
 /** The minimum header, which raw sockets of IPv4 return before a message. */
 const ipv4Bytes = 20;
+const ipv6Bytes = 40;
+const icmpBytes = 8;
 
 /** Timestamp and Timestamp Reply (RFC 792): header 8, originate, receive and transmit time of 4 bytes each. */
 const stamp = { request: 13, reply: 14, bytes: 20 } as const;
@@ -47,6 +52,16 @@ export interface EchoRequest {
 export interface EchoReply extends EchoRequest {
   /** The part of it that this type of response echoes. */
   nonce: Uint8Array;
+}
+
+/** An ICMP error about a request. */
+export interface EchoError {
+  type: number;
+  code: number;
+  /** Who sent it, and whom it is about: 4 or 16 bytes. */
+  from: Uint8Array;
+  address: Uint8Array;
+  sequence: number;
 }
 
 /** The part of a nonce that a response carries. */
@@ -116,13 +131,13 @@ export class EchoSocket {
     return this.#arena.send(this.#fd, count);
   }
 
-  /** All pending replies that echo what was sent. */
-  *receive(): Generator<EchoReply, void, undefined> {
+  /** All pending replies that echo what was sent, and errors about it, which only a raw socket gets. */
+  *receive(): Generator<EchoReply | EchoError, void, undefined> {
     for (;;) {
       const count = this.#arena.receive(this.#fd);
       for (let at = 0; at < count; at++) {
-        const reply = this.#parse(at);
-        if (reply) yield reply;
+        const found = this.#parse(at) ?? this.#parseError(at);
+        if (found) yield found;
       }
       if (count < batchSize) return;
     }
@@ -166,15 +181,28 @@ export class EchoSocket {
     return { ...reply, address: name.subarray(addressAt, addressEnd), scopeId: scopeInName(name, family) };
   }
 
-  /** A raw socket receives all ICMP of the machine; the kernel filters replies to such requests. */
+  #parseError(at: number): EchoError | null {
+    const { family, method } = this;
+    if (method !== 'raw') return null;
+    const { addressAt, addressEnd } = socketNames[family];
+    const from = Buffer.from(this.#arena.receivedName(at).subarray(addressAt, addressEnd));
+    const error = readEchoError(this.#arena.receivedData(at), { family, id: this.#id });
+    return error && { ...error, from };
+  }
+
+  /** A raw socket receives all ICMP of the machine; the kernel filters replies to such requests, and errors. */
   #filterReplies(): void {
     if (this.family === 4) {
-      this.#setOption(255, 1, u32(~(1 | (1 << stamp.reply)) >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
+      const wanted: number[] = [icmp[4].reply, stamp.reply, ...errorTypes[4]];
+      const bits = wanted.reduce((set, type) => set | (1 << type), 0);
+      this.#setOption(255, 1, u32(~bits >>> 0)); // SOL_RAW, ICMP_FILTER: a set bit blocks a type
       return;
     }
     const blocked = Buffer.alloc(32, 0xff);
-    const type = icmp[6].reply;
-    blocked.writeUInt32LE(~(1 << (type & 31)) >>> 0, (type >> 5) * 4);
+    for (const type of [icmp[6].reply, ...errorTypes[6]]) {
+      const word = (type >> 5) * 4;
+      blocked.writeUInt32LE((blocked.readUInt32LE(word) & ~(1 << (type & 31))) >>> 0, word);
+    }
     this.#setOption(58, 1, blocked); // IPPROTO_ICMPV6, ICMP6_FILTER
   }
 
@@ -206,6 +234,30 @@ export function readEchoReply(
     attempt: type === 'echo' ? originate : originate & attemptBits,
     nonce: type === 'echo' ? data.subarray(start + 12, start + 20) : expectedNonce(carried),
   };
+}
+
+/** Parses an error about a request of the identifier that a raw socket received; null if it is none. */
+export function readEchoError(
+  data: Buffer,
+  { family, id }: { family: Family; id: number },
+): Omit<EchoError, 'from'> | null {
+  const start = family === 4 ? ((data[0] ?? 0) & 15) * 4 : 0;
+  const quoted = start + icmpBytes;
+  if (family === 4 && start < ipv4Bytes) return null;
+  const least = family === 4 ? ipv4Bytes : ipv6Bytes;
+  if (data.length < quoted + least + icmpBytes) return null;
+  const [type, code] = [data[start] as number, data[start + 1] as number];
+  if (!(errorTypes[family] as readonly number[]).includes(type)) return null;
+  const headerBytes = family === 4 ? ((data[quoted] as number) & 15) * 4 : ipv6Bytes;
+  const request = quoted + headerBytes;
+  if (headerBytes < least || data.length < request + icmpBytes) return null;
+  if (data[quoted + (family === 4 ? 9 : 6)] !== icmp[family].protocol) return null;
+  const isRequest =
+    data[request] === icmp[family].request || (family === 4 && data[request] === stamp.request);
+  if (!isRequest || data.readUInt16BE(request + 4) !== id) return null;
+  const destination = quoted + (family === 4 ? 16 : 24);
+  const address = Buffer.from(data.subarray(destination, destination + (family === 4 ? 4 : 16)));
+  return { type, code, address, sequence: data.readUInt16BE(request + 6) };
 }
 
 function typeOf(family: Family, message: number): PingType | null {

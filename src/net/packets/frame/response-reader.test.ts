@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { addressText } from '../../../domain/targets/address.ts';
 import { Chunk, word } from '../engine/chunk.ts';
 import { control } from '../engine/engine-control.ts';
+import { rejectedPorts } from '../engine/rejection-table.ts';
 import {
   as,
   asked,
@@ -52,6 +54,17 @@ describe.each([4, 6] as const)('responses to probes over IPv%i', (family) => {
     trial.read(icmp(family, unreachable[family], code));
     expect(trial.settled).toEqual([`${family} ${as.rejected}`]);
     expect(trial.opened[family]).toEqual([]);
+  });
+
+  it('keeps the type, the code and the sender of the error', () => {
+    trial.read(icmp(family, unreachable[family], family === 4 ? 13 : 1));
+    const sender = family === 4 ? '10.9.0.4' : 'fd09::4';
+    const asks = addressText(asked[family]);
+    const { rejections } = trial.chunks[family].state();
+    const message = { type: unreachable[family], code: family === 4 ? 13 : 1 };
+    expect(rejectedPorts(rejections, asks, 1, Uint16Array.from(ports))).toEqual([
+      { reason: 'admin-prohibited', icmp: message, from: sender, state: 'filtered', count: 1, ports: [443] },
+    ]);
   });
 
   it('takes "time exceeded" for a refusal, and a quote of the whole probe', () => {

@@ -1,5 +1,8 @@
+import { addressText } from '../../../domain/targets/address.ts';
+import { icmpMeaning } from '../../icmp/icmp-meaning.ts';
 import { type Chunk, word } from '../engine/chunk.ts';
 import { control, type ResponseCounts, type ThreadStart } from '../engine/engine-control.ts';
+import type { RejectionKind } from '../engine/rejection-table.ts';
 import { type CookieKey, cookie, halfSipHash } from './cookie.ts';
 import { noteStack } from './stack-traits.ts';
 
@@ -45,6 +48,8 @@ export class Responses {
   #start = 0;
   #tcp = 0;
   #end = 0;
+  /** Of an ICMP error: the start of its message. */
+  #icmp = 0;
 
   constructor({ key, ownPort, control: shared }: ThreadStart) {
     this.#key = key;
@@ -92,6 +97,7 @@ export class Responses {
     if (protocol !== protocols.icmp) return false;
     const type = bytes[at];
     if (type !== icmp.unreachable && type !== icmp.timeExceeded) return false;
+    this.#icmp = at;
     return this.#readQuotedIpv4(bytes, at + icmpBytes, rest - icmpBytes);
   }
 
@@ -105,6 +111,7 @@ export class Responses {
     if (next !== protocols.icmp6) return false;
     const type = bytes[at];
     if (type !== icmp6.unreachable && type !== icmp6.timeExceeded) return false;
+    this.#icmp = at;
     return this.#readQuotedIpv6(bytes, at + icmpBytes, rest - icmpBytes);
   }
 
@@ -172,12 +179,28 @@ export class Responses {
       const endpoint = host * probed.chunk.plan.ports.length + number;
       if (!probed.settle(endpoint, host, outcome)) continue;
       this.counts.valid += 1;
+      if (outcome === 'rejected')
+        probed.chunk.rejections.note(endpoint, this.#rejection(bytes, address, addressBytes));
       if (outcome === 'open') noteStack(probed.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
       this.#noteRoundTrip(probed.chunk, endpoint);
       return true;
     }
     if (isProbed) this.counts.repeated += 1;
     return isProbed;
+  }
+
+  /** @param target offset of the destination of the probe, in the packet that the error quotes */
+  #rejection(bytes: Buffer, target: number, addressBytes: number): RejectionKind {
+    const family = addressBytes === 4 ? 4 : 6;
+    const sender = this.#start + (family === 4 ? 12 : 8);
+    const message = { type: bytes[this.#icmp] as number, code: bytes[this.#icmp + 1] as number };
+    const from = Uint8Array.from({ length: addressBytes }, (_, at) => bytes[sender + at] as number);
+    const isHost = from.every((byte, at) => byte === bytes[target + at]);
+    return {
+      reason: icmpMeaning(family, message) ?? 'unreachable',
+      icmp: message,
+      from: isHost ? 'host' : addressText(from),
+    };
   }
 
   /** From first tries only, unless nothing is known: later it is ambiguous which try got the response (RFC 6298, 3). */

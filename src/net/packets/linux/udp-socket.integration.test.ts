@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Datagram, readIcmpError, UdpSocket } from './udp-socket.ts';
+import { readQueuedError } from './error-queue.ts';
+import { type Datagram, UdpSocket } from './udp-socket.ts';
 
 const services: Socket[] = [];
 const opened: UdpSocket[] = [];
@@ -120,7 +121,17 @@ describe.each([
 
   it('is read whole or not at all', () => {
     for (let length = 0; length <= control.length; length++)
-      expect(readIcmpError(control.subarray(0, length), family)).toEqual(length < 32 ? null : { type, code });
+      expect(readQueuedError(control.subarray(0, length), family)).toEqual(
+        length < 32 ? null : { type, code, from: null },
+      );
+  });
+
+  it('names the sender if it is there', () => {
+    const sender = Buffer.from(control);
+    const bytes = family === 4 ? [10, 0, 0, 254] : [0xfd, ...Array(14).fill(0), 1];
+    sender.writeUInt16LE(family === 4 ? 2 : 10, 32);
+    sender.set(bytes, 32 + (family === 4 ? 4 : 8));
+    expect(readQueuedError(sender, family)?.from).toEqual(Buffer.from(bytes));
   });
 
   it.each([
@@ -131,7 +142,7 @@ describe.each([
   ])('ignores an ICMP error with %s', (_name, at, byte) => {
     const other = Buffer.from(control);
     other[at] = byte;
-    expect(readIcmpError(other, family)).toBeNull();
+    expect(readQueuedError(other, family)).toBeNull();
   });
 
   it('is read 100,000 times with any faults', () => {
@@ -142,7 +153,7 @@ describe.each([
       const data = Buffer.from(control).subarray(0, random() % 2 === 0 ? 60 : random() % 61);
       for (let left = random() % 3; left > 0 && data.length > 0; left--)
         data[random() % data.length] = random();
-      const error = readIcmpError(data, family);
+      const error = readQueuedError(data, family);
       if (!error) continue;
       errors += 1;
       if (data.length < 32 || error.type !== data[21] || error.code !== data[22])

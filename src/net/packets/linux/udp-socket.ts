@@ -1,6 +1,7 @@
 import type { Family } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
 import { bindSocket } from './bind-socket.ts';
+import { errorControlBytes, msgErrqueue, queueErrors, readQueuedError } from './error-queue.ts';
 import { isKernelFull, MessageArena } from './message-arena.ts';
 import { scopeInName, socketNameBytes, socketNames, writeSocketName } from './socket-name.ts';
 import {
@@ -32,23 +33,14 @@ const bufferBytes = 4 << 20;
 /** Reads of one kind in a row by one poll, so that a flood of responses cannot starve the sender. */
 export const maxReads = 32;
 
-const controlBytes = 128; // cmsghdr 16 + sock_extended_err 16 + address of the sender 28
-const controlHeaderBytes = 16;
-const extendedErrorBytes = 16;
-/** The address of who sent an error follows it (SO_EE_OFFENDER). */
-const offenderAt = controlHeaderBytes + extendedErrorBytes;
-/** Origin of an error; 1 would be this machine itself. */
-const origins = { icmp: 2, icmp6: 3 } as const;
-
-const msgErrqueue = 0x2000;
 const solSocket = 1;
 const soSndbuf = 7;
 const soRcvbuf = 8;
 const soSndbufForce = 32;
 
 const families = {
-  4: { level: 0, mtuDiscover: 10, receiveErrors: 11 },
-  6: { level: 41, mtuDiscover: 23, receiveErrors: 25 },
+  4: { level: 0, mtuDiscover: 10 },
+  6: { level: 41, mtuDiscover: 23 },
 } as const;
 
 /** Destination or source of a datagram. */
@@ -78,7 +70,9 @@ export interface UdpResponse extends ChannelEndpoint {
 export interface IcmpError extends ChannelEndpoint {
   type: number;
   code: number;
-  /** Whether the endpoint itself sent it, not a router or another host. */
+  /** Who sent it: the endpoint itself, a router or another host, 4 or 16 bytes; null = unknown. */
+  from: Uint8Array | null;
+  /** Whether the endpoint itself sent it. */
   fromDestination: boolean;
 }
 
@@ -144,11 +138,9 @@ export class UdpSocket {
   ): UdpSocket | { reason: string } | { unbound: string } {
     const sys = sysOrReason();
     if ('reason' in sys) return sys;
-    const { level, receiveErrors } = families[family];
     const fd = sys.socket(socketNames[family].domain, socketTypes.datagram | nonblockCloexec, 0);
     if (fd < 0) return { reason: `socket: ${errnoName(sys.errno())}` };
-    const on = u32(1);
-    if (sys.setsockopt(fd, level, receiveErrors, on, on.length) < 0) {
+    if (!queueErrors(sys, fd, family)) {
       const reason = `IP_RECVERR: ${errnoName(sys.errno())}`;
       sys.close(fd);
       return { reason };
@@ -249,11 +241,10 @@ export class UdpSocket {
   }
 
   #error(at: number): IcmpError | null {
-    const control = this.#arena.receivedControl(at);
-    const error = readIcmpError(control, this.family);
+    const error = readQueuedError(this.#arena.receivedControl(at), this.family);
     if (!error) return null;
     const endpoint = this.#endpoint(at);
-    return { ...endpoint, ...error, fromDestination: isOffender(control, this.family, endpoint.address) };
+    return { ...endpoint, ...error, fromDestination: error.from?.equals(endpoint.address) ?? false };
   }
 
   #endpoint(at: number): ChannelEndpoint {
@@ -273,35 +264,12 @@ export class UdpSocket {
   }
 }
 
-/**
- * Parses the ICMP error in control data of the error queue (struct sock_extended_err, ip(7)); null if it is of
- * another kind.
- */
-export function readIcmpError(control: Buffer, family: Family): Pick<IcmpError, 'type' | 'code'> | null {
-  const { level, receiveErrors } = families[family];
-  if (control.length < controlHeaderBytes + extendedErrorBytes) return null;
-  if (control.readInt32LE(8) !== level || control.readInt32LE(12) !== receiveErrors) return null;
-  const origin = control.readUInt8(controlHeaderBytes + 4);
-  if (origin !== origins.icmp && origin !== origins.icmp6) return null;
-  return {
-    type: control.readUInt8(controlHeaderBytes + 5),
-    code: control.readUInt8(controlHeaderBytes + 6),
-  };
-}
-
-/** Whether the sender of an ICMP error, in control data of the error queue, has this address. */
-function isOffender(control: Buffer, family: Family, address: Uint8Array): boolean {
-  const { domain, addressAt, addressEnd } = socketNames[family];
-  if (control.length < offenderAt + addressEnd || control.readUInt16LE(offenderAt) !== domain) return false;
-  return control.compare(address, 0, address.length, offenderAt + addressAt, offenderAt + addressEnd) === 0;
-}
-
 const arenaShape = {
   messages: datagramBatch,
   nameBytes: socketNameBytes,
   sendBytes: maxDatagramBytes,
   receiveBytes: keptResponseBytes,
-  controlBytes,
+  controlBytes: errorControlBytes,
 };
 
 /** One for all sockets of a family: each call fills and reads it at once. */

@@ -94,7 +94,14 @@ const explanationSchema = Type.Object({
   silence: Type.Union(
     [
       Type.Null(),
-      Type.Object({ state: Type.String(), reason: Type.Optional(Type.String()) }, { title: 'Silence' }),
+      Type.Object(
+        {
+          state: Type.String(),
+          reason: Type.Optional(Type.String()),
+          errors: Type.Optional(Type.Array(Type.String(), { description: 'ICMP errors about the host' })),
+        },
+        { title: 'Silence' },
+      ),
     ],
     {
       description:

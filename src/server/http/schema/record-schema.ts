@@ -122,6 +122,27 @@ export const hostMembers = {
   ),
   port_counts: orNull(portCounts),
   udp_port_counts: Type.Optional(portCounts),
+  port_reasons: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          protocol: Type.Enum(['tcp', 'udp']),
+          state: Type.Enum(['closed', 'filtered', 'open|filtered']),
+          reason: Type.String({
+            description: '`rst`, `no-response`, `admin-prohibited`, `host-unreachable` ...',
+          }),
+          icmp: Type.Optional(
+            Type.Object({ type: Type.Integer(), code: Type.Integer() }, { title: 'IcmpMessage' }),
+          ),
+          from: Type.Optional(Type.String({ description: 'sender of the ICMP error' })),
+          count: countSchema,
+          ports: Type.Array(Type.Integer(), { description: 'up to 50 of a protocol with an ICMP error' }),
+        },
+        { title: 'PortReason' },
+      ),
+      { description: 'why ports are not open; only if an ICMP error came about one of them' },
+    ),
+  ),
   all_ports_open: Type.Boolean(),
   ...producedMembers,
 };
