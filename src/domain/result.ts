@@ -185,6 +185,11 @@ export interface SummaryRow extends RowBase {
 
 /** State of a port known only from its response: it accepted a connection, or sent a datagram. */
 export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
+/** Whether a port responded: `open|filtered` is silence, which coverage counts as filtered. */
+export function isOpen({ state }: Pick<PortRow, 'state'>): boolean {
+  return (state ?? 'open') === 'open';
+}
+
   return { state: 'open', reason: protocol === 'udp' ? 'udp-response' : 'syn-ack' };
 }
 

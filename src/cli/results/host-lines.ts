@@ -1,5 +1,5 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
-import type { HostRow, PortRow } from '../../domain/result.ts';
+import { type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
 import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../terminal/draw/columns.ts';
@@ -88,10 +88,11 @@ export class HostLines {
     return notes.map((text) => `${text}\n`).join('');
   }
 
-  /** `997 closed, 2 filtered (admin-prohibited from 10.0.0.254)` */
+  /** `997 closed, 2 filtered (admin-prohibited from 10.0.0.254)`, without those that have a line */
   #otherPorts(): string {
     const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
-    const counts = { closed, filtered, 'not tried': not_tried };
+    const silent = this.#ports.filter((port) => !isOpen(port)).length;
+    const counts = { closed, filtered: filtered - silent, 'not tried': not_tried };
     const why = filteredReasons(this.#host);
     return Object.entries(counts)
       .filter(([, amount]) => amount > 0)
@@ -111,7 +112,7 @@ const portColumns: TableColumn<PortRow>[] = [
   {
     head: 'STATE',
     cell: ({ state }) => state ?? 'open',
-    paint: ({ state }) => ((state ?? 'open') === 'open' ? 'green' : null),
+    paint: (row) => (isOpen(row) ? 'green' : null),
   },
   { head: 'SERVICE', cell: (row) => row.service?.name ?? usualName(row), over: 'end' },
   {

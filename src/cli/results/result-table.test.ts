@@ -176,6 +176,25 @@ describe('renderTable', () => {
     expect(text.split('\n')[0]).toMatch(/^extra values: 2 a_key, 1 b[^\x1b]*$/);
   });
 
+  it('counts a silent UDP port that has a line no second time', async () => {
+    const silent = (number: number) =>
+      port(number, { protocol: 'udp', state: 'open|filtered', reason: 'no-response' });
+    const filtered = (count: number) =>
+      host({ port_counts: { open: 0, closed: 1, filtered: count, not_tried: 0 } });
+    const rows = [silent(123), silent(161), summary({ open_ports: 0 })];
+    const text = await render([filtered(3), ...rows]);
+    expect(text.split('\n').slice(1)).toEqual([
+      'PORT     STATE          SERVICE  PRODUCT  EVIDENCE',
+      expect.stringMatching(/^123\/udp  open\|filtered  ntp\?/),
+      expect.stringMatching(/^161\/udp  open\|filtered  snmp\?/),
+      'not shown: 1 closed, 1 filtered',
+      '',
+      '1 host up, 0 open ports in 1.3 s',
+      '',
+    ]);
+    expect(await render([filtered(2), ...rows])).toContain('not shown: 1 closed\n');
+  });
+
   it('shows hosts, ports, services and evidence', async () => {
     const text = await render([
       host({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hostileRows, text } from '../../../test/result-rows.ts';
 import { classOf, findingClasses, noFindings, type Severity, severities } from '../../domain/finding.ts';
-import type { ResultRow } from '../../domain/result.ts';
+import { isOpen, type ResultRow } from '../../domain/result.ts';
 import { renderJson } from '../../workspace/render/json.ts';
 import { streamOf } from '../fixtures/report-of-rows.ts';
 import { type SyntheticScanOptions, syntheticScan } from '../fixtures/synthetic-scan.ts';
@@ -35,7 +35,7 @@ async function counted(rows: AsyncIterable<ResultRow>) {
   const kinds = new Map<string, { findings: number; hosts: Set<string> }>();
   for await (const row of rows) {
     if (row.type === 'host') found.hosts.add(row.host);
-    if (row.type === 'port') found.ports += 1;
+    if (row.type === 'port' && isOpen(row)) found.ports += 1;
     if (row.type !== 'vulnerability') continue;
     const severity = severities.find((name) => name === row.vulnerability.severity) ?? 'info';
     const name = classOf(row.vulnerability);

@@ -1,6 +1,13 @@
 import { type Severity, severities } from '../../domain/finding.ts';
 import { producersOf, producerText } from '../../domain/producer.ts';
-import type { ExtraRow, HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import {
+  type ExtraRow,
+  type HostRow,
+  isOpen,
+  type PortRow,
+  type ResultRow,
+  type VulnerabilityRow,
+} from '../../domain/result.ts';
 import { jsonText } from '../../workspace/record/row-line.ts';
 import type { ReportFacts } from '../report-facts.ts';
 import { oneLine, shortenedText } from './bounded.ts';
@@ -103,7 +110,7 @@ export class Collection {
 
   #addPort(row: PortRow): void {
     const { number } = this.#hostOf(row);
-    this.#port = { row, product: this.#services.addPort(row, number) };
+    this.#port = { row, product: isOpen(row) ? this.#services.addPort(row, number) : null };
     this.#certificates.add(row);
     this.#coverage.addPort(row);
   }

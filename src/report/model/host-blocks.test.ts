@@ -86,6 +86,7 @@ describe('the blocks of hosts', () => {
         producer,
       }),
     ]);
+    expect(block?.openPorts).toBe(1);
     expect(block?.ports[0]).toEqual({
       anchor: 'h-10.0.0.1-53-udp',
       port: 53,

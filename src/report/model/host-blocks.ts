@@ -3,6 +3,7 @@ import { producersOf, producerText } from '../../domain/producer.ts';
 import {
   countsByProtocol,
   type HostRow,
+  isOpen,
   type PortRow,
   type ResultRow,
   type VulnerabilityRow,
@@ -79,7 +80,7 @@ class OpenHost {
 
   #addPort(row: PortRow): void {
     const block = this.#block;
-    block.openPorts += 1;
+    if (isOpen(row)) block.openPorts += 1;
     if (block.ports.length >= maxPorts) block.portsLeft += 1;
     else block.ports.push(portLine(row));
   }

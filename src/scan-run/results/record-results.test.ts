@@ -82,6 +82,28 @@ describe('ResultRecorder', () => {
     expect(merged(resumed.rows)[0]).toMatchObject({ port_reasons: reasons });
   });
 
+  it('counts a port as open once it responds: silence over UDP is open|filtered', () => {
+    const { recorder } = record();
+    const udp = { ...endpoint, port: 161, protocol: 'udp' };
+    void recorder.take('open_ports', { ...udp, state: 'open|filtered', reason: 'no-response' });
+    expect(recorder.counts.open_ports).toBe(0);
+    for (let time = 0; time < 2; time++)
+      void recorder.take('open_ports', { ...udp, state: 'open', reason: 'udp-response' });
+    expect(recorder.counts.open_ports).toBe(1);
+
+    const resumed = record();
+    const row = {
+      type: 'port',
+      timestamp: '',
+      ...udp,
+      state: 'open|filtered',
+      reason: 'no-response',
+    } as PortRow;
+    void resumed.recorder.recall(row);
+    void resumed.recorder.recall({ ...row, port: 53, state: 'open' });
+    expect(resumed.recorder.counts.open_ports).toBe(1);
+  });
+
   it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
     const { rows, recorder } = record();
     const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;

@@ -9,6 +9,7 @@ import {
   type CountsByProtocol,
   countsByProtocol,
   type HostRow,
+  isOpen,
   type PortRow,
   type ResultRow,
   respondingPort,
@@ -369,7 +370,8 @@ export class ResultRecorder {
 
   #countPort(row: PortRow): void {
     const identity = rowIdentity(row);
-    if (!this.#ports.has(identity) && !this.#ports.has(`${identity}${pluginMark}`)) this.counts.open_ports++;
+    const known = [this.#ports.get(identity), this.#ports.get(`${identity}${pluginMark}`)];
+    if (isOpen(row) && !known.some((earlier) => earlier && isOpen(earlier))) this.counts.open_ports++;
   }
 
   #countFinding(finding: { severity: keyof SeverityCounts }): void {

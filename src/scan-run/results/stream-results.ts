@@ -1,5 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
-import type { ResultRow, UnidentifiedCounts } from '../../domain/result.ts';
+import { isOpen, type ResultRow, type UnidentifiedCounts } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { renderCsv } from '../../workspace/render/csv.ts';
 import { renderJson } from '../../workspace/render/json.ts';
@@ -39,7 +39,7 @@ export async function countRows(
   for await (const row of rows) {
     if (row.type === 'host') results.live_hosts++;
     if (row.type === 'port') {
-      results.open_ports++;
+      if (isOpen(row)) results.open_ports++;
       if (row.unidentified_reason) unidentified[row.unidentified_reason]++;
     }
     if (row.type === 'vulnerability') {

@@ -50,7 +50,7 @@ export class IndexOrder {
     const { hosts, ports, pool } = this.#index;
     const counts = new Uint32Array(hosts.count);
     const { dictionary, values } = ports.texts.state;
-    const isOpen = Uint8Array.from(dictionary ?? [], (id) => (pool.text(id).startsWith('open') ? 1 : 0));
+    const isOpen = Uint8Array.from(dictionary ?? [], (id) => (pool.text(id) === 'open' ? 1 : 0));
     const owners = ports.numbers.host.values;
     for (let number = 0; number < ports.count; number++) {
       const owner = owners[number] as number;

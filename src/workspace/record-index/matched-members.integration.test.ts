@@ -20,6 +20,7 @@ import { IndexOrder } from './index-order.ts';
 import { type MatchedMembers, matchedMembers } from './matched-members.ts';
 import { memberPage } from './member-list.ts';
 import { type Member, RecordIndex } from './record-index.ts';
+import { totalsOf } from './row-totals.ts';
 import { parseSort, sortedMembers, sortFields } from './sort-keys.ts';
 
 const turn = async () => undefined;
@@ -266,6 +267,36 @@ describe('sorting', () => {
     expect(idsBy('severity,cvss')).toEqual(['a', 'c', 'd', 'b']);
     expect(idsBy('-id')).toEqual(['d', 'c', 'b', 'a']);
     own.index.close();
+  });
+
+  it('by open ports count those that responded, as do the totals of a host', () => {
+    const timestamp = '2026-10-06T14:31:40.520Z';
+    const hosts = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+    const states = [['open'], ['open|filtered', 'open|filtered'], ['open', 'open', 'open|filtered']];
+    const rows = hosts.flatMap((host, at): ResultRow[] => [
+      { type: 'host', timestamp, host, state: 'up' },
+      ...(states[at] ?? []).map(
+        (state, port): ResultRow => ({
+          type: 'port',
+          timestamp,
+          host,
+          port: port + 1,
+          protocol: 'udp',
+          state,
+          reason: '',
+        }),
+      ),
+    ]);
+    const { index, order } = indexed(rows, false);
+    const sorted = [...sortedMembers(index, order, 'host', parseSort('-open_ports', 'host'))];
+    expect(sorted).toEqual([2, 0, 1]);
+    const members = sorted.map((number): Member => ({ table: 'host', number }));
+    expect(totalsOf(index, order, members, null)).toMatchObject([
+      { totals: { open_ports: 2, services: [{ port: 1 }, { port: 2 }] } },
+      { totals: { open_ports: 1, services: [{ port: 1 }] } },
+      { totals: { open_ports: 0, services: [] } },
+    ]);
+    index.close();
   });
 
   it('refuses fields that the type does not have, and names those it has', () => {

@@ -100,7 +100,7 @@ function hostTotals(
 }
 
 function isOpen({ ports, pool }: RecordIndex, port: number): boolean {
-  return pool.text(ports.texts.state.get(port)).startsWith('open');
+  return pool.text(ports.texts.state.get(port)) === 'open';
 }
 
 function servicesOf({ ports, pool }: RecordIndex, own: readonly number[]): ListedService[] {

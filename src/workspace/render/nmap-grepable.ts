@@ -1,4 +1,4 @@
-import type { HostRow, PortRow, ResultRow, SummaryRow } from '../../domain/result.ts';
+import { type HostRow, isOpen, type PortRow, type ResultRow, type SummaryRow } from '../../domain/result.ts';
 import { visibleText } from '../../domain/text/visible.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { generator } from './generator.ts';
@@ -8,6 +8,8 @@ interface OpenHost {
   address: string;
   row: HostRow | null;
   ports: string[];
+  /** Of these, ports that did not respond: their host counts them as filtered. */
+  silent: number;
 }
 
 /**
@@ -30,18 +32,21 @@ async function* document(rows: AsyncIterable<ResultRow>, summary: SummaryRow | n
     if (row.type === 'summary') last = row;
     if (row.type !== 'host' && row.type !== 'port') continue;
     if (row.type === 'host' || open[0]?.address !== row.host) {
-      const host = { address: row.host, row: row.type === 'host' ? row : null, ports: [] };
+      const host = { address: row.host, row: row.type === 'host' ? row : null, ports: [], silent: 0 };
       for (const before of open.splice(0, 1, host)) yield hostLines(before);
     }
-    if (row.type === 'port') open[0]?.ports.push(portField(row));
+    const [host] = open;
+    if (row.type !== 'port' || !host) continue;
+    host.ports.push(portField(row));
+    if (!isOpen(row)) host.silent += 1;
   }
   for (const host of open) yield hostLines(host);
   if (last) yield closing(last);
 }
 
-function hostLines({ address, row, ports }: OpenHost): string {
+function hostLines({ address, row, ports, silent }: OpenHost): string {
   const host = `Host: ${field(address)} (${field(row?.hostnames?.[0] ?? '')})`;
-  const ignored = ignoredState(row);
+  const ignored = ignoredState(row, silent);
   const system = row?.os
     ? [row.os.family, row.os.distribution, row.os.version].filter(Boolean).join(' ')
     : '';
@@ -55,8 +60,9 @@ function hostLines({ address, row, ports }: OpenHost): string {
 }
 
 /** The state of most ports that are not listed, and their number. */
-function ignoredState(row: HostRow | null): string | null {
-  const { closed = 0, filtered = 0 } = row?.port_counts ?? {};
+function ignoredState(row: HostRow | null, silent: number): string | null {
+  const { closed = 0, filtered: all = 0 } = row?.port_counts ?? {};
+  const filtered = Math.max(0, all - silent);
   if (closed + filtered === 0) return null;
   return closed >= filtered ? `closed (${closed})` : `filtered (${filtered})`;
 }

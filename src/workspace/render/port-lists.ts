@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { PortRow, ResultRow } from '../../domain/result.ts';
+import { isOpen, type PortRow, type ResultRow } from '../../domain/result.ts';
 
 /**
  * Open ports as `host:port`, one per line, IPv6 in brackets; a port that is open over TCP and UDP stands there once.
@@ -22,9 +22,9 @@ export async function* renderPortList(rows: AsyncIterable<ResultRow>): AsyncGene
   yield listEnd;
 }
 
-/** Whether a row is of a port that responded: `open|filtered` is silence. */
+/** Whether a row is of a port that responded. */
 export function isOpenPort(row: ResultRow): row is PortRow {
-  return row.type === 'port' && (row.state ?? 'open') === 'open';
+  return row.type === 'port' && isOpen(row);
 }
 
 export function hostPortLine(row: Pick<PortRow, 'host' | 'port'>): string {

@@ -31,6 +31,12 @@ describe('services of a report', () => {
     ]);
   });
 
+  it('are those that responded: silence over UDP is no open port', async () => {
+    const silent = portRow('10.0.0.1', 161, { protocol: 'udp', state: 'open|filtered' });
+    const { services, summary } = await reportOfRows([...ports(['ssh', null]), silent]);
+    expect([services.openPorts, services.unrecognized, summary.openPorts]).toEqual([2, 1, 2]);
+  });
+
   it('beyond twelve are others, but never a single one', async () => {
     const names = Array.from({ length: 14 }, (_, index) => `service-${index}`);
     const { services } = await reportOfRows(ports([...names, ...names.slice(0, 12)]));

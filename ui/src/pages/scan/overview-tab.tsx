@@ -183,7 +183,7 @@ function Services({ facets: { data, indexShare }, scan }: { facets: Got<Facets>;
             className="grid h-6 grid-cols-[112px_minmax(0,1fr)_48px] items-center gap-3"
           >
             <Link
-              to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none' : `service:"${value}"` })}`}
+              to={`/scans/${scan.scan_id}/services${searchText({ q: value === 'none' ? 'service:none state:open' : `service:"${value}"` })}`}
               className="truncate text-text-1 leading-6"
             >
               <bdi>{value === 'none' ? 'not recognized' : String(value)}</bdi>

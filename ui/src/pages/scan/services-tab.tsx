@@ -43,6 +43,7 @@ export default function ServicesTab() {
     <TableFrame
       scan={scan}
       of="services"
+      listed={ports.total}
       isPending={ports.isPending}
       matches={ports.matches}
       problem={ports.error?.reasonOf('q') ?? null}

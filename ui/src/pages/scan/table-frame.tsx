@@ -15,6 +15,8 @@ interface TableFrameProps {
   scan: Scan;
   /** What the table lists. */
   of: 'hosts' | 'services' | 'findings';
+  /** Rows of the table, as far as they are not all of `of`. */
+  listed?: number;
   /** The rows are not those of the filter yet. */
   isPending: boolean;
   matches: Matches | undefined;
@@ -32,6 +34,7 @@ interface TableFrameProps {
 export function TableFrame({
   scan,
   of,
+  listed = 0,
   isPending,
   matches,
   problem,
@@ -62,7 +65,7 @@ export function TableFrame({
         {actions}
       </div>
       <p className="py-2 text-size-12" role="status">
-        <Hits scan={scan} of={of} matches={matches} isFiltered={q !== ''} />
+        <Hits scan={scan} of={of} listed={listed} matches={matches} isFiltered={q !== ''} />
         {q !== '' && <span className="mono hidden print:inline">, {q}</span>}
       </p>
       {indexShare !== null && <BeingIndexed share={indexShare} />}
@@ -83,18 +86,31 @@ export function TableFrame({
   );
 }
 
+/** Ports whose state is open|filtered have rows, and are no services. */
 function Hits({
   scan: { results },
   of,
+  listed,
   matches,
   isFiltered,
-}: Pick<TableFrameProps, 'scan' | 'of' | 'matches'> & { isFiltered: boolean }) {
+}: Pick<TableFrameProps, 'scan' | 'of' | 'matches'> & { listed: number; isFiltered: boolean }) {
   const all = { hosts: results.live_hosts, services: results.open_ports, findings: results.vulnerabilities };
-  if (!isFiltered || !matches) return <>{plural(all[of], of.slice(0, -1))}</>;
+  if (!isFiltered || !matches) {
+    const silent = of === 'services' ? listed - all.services : 0;
+    return (
+      <>
+        {plural(all[of], of.slice(0, -1))}
+        {silent > 0 && `, ${plural(silent, 'port')} open|filtered`}
+      </>
+    );
+  }
   const found = { hosts: matches.hosts, services: matches.ports, findings: matches.findings };
   const parts = (['hosts', 'services', 'findings'] as const).map((each) => ({
     each,
-    text: `${count(found[each])} of ${count(all[each])} ${each}`,
+    text:
+      found[each] > all[each]
+        ? `${count(found[each])} ${each === 'services' ? 'ports' : each}`
+        : `${count(found[each])} of ${count(all[each])} ${each}`,
   }));
   return (
     <>

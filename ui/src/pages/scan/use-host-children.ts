@@ -79,12 +79,17 @@ async function childrenOf(scanId: string, host: HostRecord, q: string): Promise<
   return {
     ports: ports.records as unknown as PortRecord[],
     findings: findings.records as unknown as FindingRecord[],
-    rest: restText(host, ports.total, findings.total),
+    rest: restText(host, ports.total, silentAmong(ports.records as unknown as PortRecord[]), findings.total),
   };
 }
 
-function restText(host: HostRecord, ports: number, findings: number): string | null {
-  const hidden = Math.max(0, (host.totals?.open_ports ?? 0) - ports);
+/** Ports that did not respond are no services. */
+function silentAmong(ports: readonly PortRecord[]): number {
+  return ports.filter(({ state }) => state !== 'open').length;
+}
+
+function restText(host: HostRecord, ports: number, silent: number, findings: number): string | null {
+  const hidden = Math.max(0, (host.totals?.open_ports ?? 0) - (ports - silent));
   const beyond = Math.max(0, ports - maxBelow) + Math.max(0, findings - maxBelow);
   const parts = [
     hidden > 0 ? `${hidden} more ${hidden === 1 ? 'service does' : 'services do'} not match` : '',
