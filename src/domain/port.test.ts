@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { PortolanError } from './errors.ts';
-import { type PortCatalog, parsePorts } from './port.ts';
+import { type PortCatalog, parsePorts, portRanges } from './port.ts';
 
 const catalogue: PortCatalog = {
   ranked: Array.from({ length: 1000 }, (_, index) => 2000 - index),
@@ -27,6 +27,28 @@ function problemsOf(spec: string): string[] {
   }
   throw new Error(`accepted: ${spec}`);
 }
+
+describe('portRanges', () => {
+  it('joins neighbors', () => {
+    expect(portRanges([22, 80, 81, 82, 443, 444])).toBe('22,80-82,443-444');
+    expect(portRanges([])).toBe('');
+  });
+
+  it('is read back as the same ports', () => {
+    const some = fc.uniqueArray(
+      fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 65_535 })),
+      {
+        minLength: 1,
+      },
+    );
+    fc.assert(
+      fc.property(some, (ports) => {
+        const ascending = ports.sort((a, b) => a - b);
+        expect(tcp(portRanges(ascending))).toEqual(ascending);
+      }),
+    );
+  });
+});
 
 describe('parsePorts', () => {
   it.each([

@@ -83,6 +83,17 @@ export function parsePorts(spec: string, catalogue: PortCatalog, first: Protocol
   return selection;
 }
 
+/** Ports as `parsePorts` reads them, in ranges: `22,80-443`. @param ports ascending */
+export function portRanges(ports: Iterable<number>): string {
+  const ranges: { first: number; last: number }[] = [];
+  for (const port of ports) {
+    const range = ranges.at(-1);
+    if (range?.last === port - 1) range.last = port;
+    else ranges.push({ first: port, last: port });
+  }
+  return ranges.map(({ first, last }) => (first === last ? String(first) : `${first}-${last}`)).join(',');
+}
+
 /** Whether a text is a port list: then no profile may have it as its name, because `-p` means either. */
 export function readsAsPorts(text: string, catalogue: PortCatalog): boolean {
   try {

@@ -179,17 +179,19 @@ export interface SummaryRow extends RowBase {
   damaged?: boolean | undefined;
   /** Ports whose probes timed out, by reason; absent in records of older versions and before the end. */
   unidentified?: UnidentifiedCounts | undefined;
+  /** Ports that were looked for on each host, as ranges: `22,80-443`; absent before the end and in older records. */
+  ports?: Partial<Record<Protocol, string>> | undefined;
   /** All planned pairs of host and port by outcome; absent if no scanner counts them. */
   coverage?: (PortCoverage & { planned: number }) | undefined;
 }
 
-/** State of a port known only from its response: it accepted a connection, or sent a datagram. */
-export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
 /** Whether a port responded: `open|filtered` is silence, which coverage counts as filtered. */
 export function isOpen({ state }: Pick<PortRow, 'state'>): boolean {
   return (state ?? 'open') === 'open';
 }
 
+/** State of a port known only from its response: it accepted a connection, or sent a datagram. */
+export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
   return { state: 'open', reason: protocol === 'udp' ? 'udp-response' : 'syn-ack' };
 }
 

@@ -1,6 +1,7 @@
 import type { SummaryRow } from '../domain/result.ts';
 import type { ScanProgress, StageRecord } from '../domain/scan.ts';
 import { noTraffic } from '../domain/traffic.ts';
+import type { Plan } from '../engine/graph/plan.ts';
 import { ModuleLifecycle, type ScanModules } from '../engine/lifecycle.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
@@ -17,6 +18,7 @@ import { finalizeRecord } from './finalize/finalize-record.ts';
 import type { ScanOutcome } from './messages.ts';
 import { plannedPlugins } from './plan/plan-plugins.ts';
 import { evaluatesVulnerabilities } from './plan/plan-scan.ts';
+import { plannedRanges } from './plan/planned-ports.ts';
 import { planRun, preparePlugins, restoreEarlier, targetsOfRun } from './prepare-run.ts';
 import { type PreparedTargets, withUnresolved } from './prepare-targets.ts';
 import { ProgressMeter } from './progress.ts';
@@ -102,6 +104,7 @@ class ScanRun {
   readonly #context: RunContext;
   #recorder: ResultRecorder | null = null;
   #targets: PreparedTargets | null = null;
+  #plan: Plan | null = null;
   #graph: ScanGraph | null = null;
 
   constructor(context: RunContext) {
@@ -138,6 +141,7 @@ class ScanRun {
     const { record, stop } = this.#context;
     try {
       const plan = await planRun(this.#context);
+      this.#plan = plan;
       preparePlugins(this.#context, plan);
       const targets = await targetsOfRun(this.#context);
       this.#targets = targets;
@@ -280,6 +284,7 @@ class ScanRun {
       hostsDone: this.#finalProgress(failure === null).hosts_done,
       excluded: this.#targets?.excluded ?? 0n,
       stages: this.#stages,
+      ports: this.#plan === null ? undefined : plannedRanges(this.#plan),
     });
   }
 

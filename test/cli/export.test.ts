@@ -71,6 +71,17 @@ describe.each([
     expect(Object.keys(ofYaml)).toEqual(Object.keys(ofJson));
     expect(ofYaml).toEqual(ofJson);
     expect(ofYaml.results[0].ports[0].banner).toContain('<script>');
+    expect(ofJson.summary.ports).toEqual({ tcp: String(port) });
+  });
+
+  it('says in nmap XML with which command and ports it was made', async () => {
+    const { stdout } = await home.run([...scanArgs(), ...place(), '--format', 'nmap']);
+    expect(stdout).toContain(
+      `\n<scaninfo type="connect" protocol="tcp" numservices="1" services="${port}"/>\n`,
+    );
+    expect(stdout).toMatch(/ args="portolan scan 127\.0\.0\.1 [^"]{0,200}--no-discover --timeout 1s"/);
+    expect(stdout).toContain(` --ports ${port} `);
+    expect(stdout).toMatch(/<host starttime="\d{10}" endtime="\d{10}">/);
   });
 });
 

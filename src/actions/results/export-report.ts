@@ -1,4 +1,3 @@
-import { PortolanError } from '../../domain/errors.ts';
 import type { ResultRow } from '../../domain/result.ts';
 import type { ScanRequest } from '../../domain/scan.ts';
 import type { ReportChanges } from '../../report/model/changes.ts';
@@ -10,6 +9,7 @@ import { evaluatesVulnerabilities } from '../../scan-run/plan/plan-scan.ts';
 import type { OpenResults } from '../../scan-run/results/open-results.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
+import { storedRequest } from './stored-request.ts';
 
 /** What a client wants to see of a report, checked. */
 export interface ReportOrder {
@@ -68,14 +68,4 @@ function factsOf({ scan, summary }: OpenResults, request: ScanRequest | null): R
     request,
     stages: scan.stages,
   };
-}
-
-/** Null for a record without it, and for a damaged one: the report can do without. */
-async function storedRequest(record: ScanRecord): Promise<ScanRequest | null> {
-  try {
-    return await record.request();
-  } catch (error) {
-    if (error instanceof PortolanError) return null;
-    throw error;
-  }
 }

@@ -8,6 +8,7 @@ import type { License } from '../../workspace/license/read-license.ts';
 import type { ScanRecord } from '../../workspace/record/scan-record.ts';
 import { resultHead } from '../../workspace/render/result-head.ts';
 import type { ReportExport } from './export-report.ts';
+import { storedRequest } from './stored-request.ts';
 
 /** Export formats: media type and file extension. */
 export const exportFormats = {
@@ -103,7 +104,10 @@ async function contentOf(
       return await record.archive(damageNote(results));
     case 'nmap': {
       const { renderNmapXml } = await import('../../workspace/render/nmap-xml.ts');
-      return renderNmapXml(reportHead(results), rows());
+      const { repeatCommand } = await import('../../report/model/methods/repeat-command.ts');
+      const request = await storedRequest(record);
+      const command = request && repeatCommand(request);
+      return renderNmapXml(reportHead(results), rows(), { command, stages: results.scan.stages });
     }
     case 'sarif': {
       const { renderSarif } = await import('../../workspace/render/sarif.ts');

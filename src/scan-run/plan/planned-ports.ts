@@ -1,5 +1,5 @@
 import type { Protocol } from '../../domain/host.ts';
-import { parsePorts } from '../../domain/port.ts';
+import { parsePorts, portRanges } from '../../domain/port.ts';
 import type { Plan, PlannedNode } from '../../engine/graph/plan.ts';
 import { portCatalog } from '../../knowledge/ports.ts';
 import { scansUdp } from './udp-ports.ts';
@@ -12,6 +12,15 @@ export function plannedPorts(plan: Plan): PlannedPorts {
   const selections = plan.nodes.filter(findsPorts).map(portsOfNode);
   const distinct = (protocol: Protocol) => new Set(selections.flatMap((ports) => ports[protocol]));
   return { tcp: distinct('tcp'), udp: distinct('udp') };
+}
+
+/** The same as ranges; protocols without ports are absent. */
+export function plannedRanges(plan: Plan): Partial<Record<Protocol, string>> {
+  const ranges = Object.entries(plannedPorts(plan)).map(([protocol, ports]) => [
+    protocol,
+    portRanges([...ports].sort((a, b) => a - b)),
+  ]);
+  return Object.fromEntries(ranges.filter(([, text]) => text !== ''));
 }
 
 /** Whether a node runs and chooses its own ports; nodes that follow open ports do not. */

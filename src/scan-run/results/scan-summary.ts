@@ -19,12 +19,14 @@ export interface SummaryInput {
   /** Addresses that exclusions and scope took away. */
   excluded: bigint;
   stages: readonly StageRecord[];
+  /** Ports that it looked for, as ranges. */
+  ports: SummaryRow['ports'];
 }
 
 /** The last row of a record. */
 export function summaryOf(
   { input, time, evaluation }: Pick<RunContext, 'input' | 'time' | 'evaluation'>,
-  { failure, isPartial, counted, hostsDone, excluded, stages }: SummaryInput,
+  { failure, isPartial, counted, hostsDone, excluded, stages, ports }: SummaryInput,
 ): SummaryRow {
   return {
     type: 'summary',
@@ -40,6 +42,7 @@ export function summaryOf(
     severity_counts: counted.severity_counts,
     duration_seconds: time.seconds,
     catalogue_version: evaluation.catalogVersion,
+    ...(ports && { ports }),
     ...coverageOf(stages),
   };
 }

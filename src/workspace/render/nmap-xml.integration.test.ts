@@ -42,24 +42,27 @@ describe('nmap XML', () => {
       cpe: 'cpe:2.3:a:f5:nginx:1.24.0:*:*:*:*:*:*:*',
       confidence: 0.95,
     };
-    const xml = await render([
-      {
-        ...host,
-        hostnames: ['web-1.example.net'],
-        mac: '52:54:00:12:34:56',
-        method: 'tcp-rst',
-        os: { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 },
-        port_counts: { open: 2, closed: 996, filtered: 2, not_tried: 0 },
-      },
-      port(22, { banner: 'SSH-2.0-x\r\nhello\r\n' }),
-      port(443, { service, tls: { version: 'TLSv1.3' } }),
-      finding(443, 'CVE-1', 'high', { evidence: 'nginx/1.24.0' }),
-      finding(null, 'host-check'),
-    ]);
+    const xml = await render(
+      [
+        {
+          ...host,
+          hostnames: ['web-1.example.net', 'web-1.local'],
+          mac: '52:54:00:12:34:56',
+          method: 'tcp-rst',
+          os: { family: 'linux', distribution: 'debian', version: '12', confidence: 0.9 },
+          port_counts: { open: 2, closed: 996, filtered: 2, not_tried: 0 },
+        },
+        port(22, { banner: 'SSH-2.0-x\r\nhello\r\n' }),
+        port(443, { service, tls: { version: 'TLSv1.3' } }),
+        finding(443, 'CVE-1', 'high', { evidence: 'nginx/1.24.0' }),
+        finding(null, 'host-check'),
+      ],
+      { targets: ['WEB-1.example.net'] },
+    );
     expect(xml).toContain(
-      '<host><status state="up" reason="tcp-rst" reason_ttl="0"/><address addr="192.168.1.10" addrtype="ipv4"/>' +
-        '<address addr="52:54:00:12:34:56" addrtype="mac"/><hostnames><hostname name="web-1.example.net" type="PTR"/></hostnames>' +
-        '<os><osmatch name="linux debian 12" accuracy="90" line="0"/></os><ports>' +
+      '<host starttime="1791297023" endtime="1791297100"><status state="up" reason="tcp-rst" reason_ttl="0"/><address addr="192.168.1.10" addrtype="ipv4"/>' +
+        '<address addr="52:54:00:12:34:56" addrtype="mac"/><hostnames><hostname name="web-1.example.net" type="user"/><hostname name="web-1.local"/></hostnames>' +
+        '<os><osmatch name="linux debian 12" accuracy="90" line="0"><osclass vendor="Linux" osfamily="Linux" accuracy="90"/></osmatch></os><ports>' +
         '<extraports state="closed" count="996"/><extraports state="filtered" count="2"/>\n' +
         '<port protocol="tcp" portid="22"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
         '<service name="ssh" method="table" conf="3"/><script id="banner" output="SSH-2.0-x&#10;hello"/></port>\n' +

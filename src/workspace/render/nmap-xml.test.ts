@@ -3,7 +3,7 @@ import { SaxesParser } from 'saxes';
 import { describe, expect, it } from 'vitest';
 import { anyText, finding, head, host, hostileRows, port, stream, text } from '../../../test/result-rows.ts';
 import type { ResultRow } from '../../domain/result.ts';
-import { renderNmapXml } from './nmap-xml.ts';
+import { type NmapRun, renderNmapXml } from './nmap-xml.ts';
 
 interface Element {
   name: string;
@@ -33,7 +33,8 @@ function parse(xml: string): Element {
   return last().children[0] as Element;
 }
 
-const render = async (rows: ResultRow[]) => parse(await text(renderNmapXml(head, stream(rows))));
+const render = async (rows: ResultRow[], more: Partial<typeof head> = {}, run?: NmapRun) =>
+  parse(await text(renderNmapXml({ ...head, ...more }, stream(rows), run)));
 
 function within(element: Element, name: string): Element[] {
   return element.children.flatMap((child) => [
@@ -105,6 +106,106 @@ describe('ports of the nmap XML that are not open', () => {
       ['22', state],
       ['80', state],
     ]);
+  });
+});
+
+describe('the head of the nmap XML', () => {
+  const summary = { ...head.summary, ports: { tcp: '22,80-82,443', udp: '53' } };
+
+  it('has an element for each protocol with its ports, and the type of the scan', async () => {
+    const infoOf = async (...methods: string[]) => {
+      const stages = methods.map((method) => ({ method }));
+      return within(await render([], { summary }, { command: null, stages }), 'scaninfo').map(
+        ({ attributes }) => attributes,
+      );
+    };
+    const udp = { type: 'udp', protocol: 'udp', numservices: '1', services: '53' };
+    const tcp = { protocol: 'tcp', numservices: '5', services: '22,80-82,443' };
+    expect(await infoOf('raw packets: CAP_NET_RAW is available')).toEqual([{ type: 'syn', ...tcp }, udp]);
+    expect(await infoOf('connections: no CAP_NET_RAW', 'UDP probes: protocol is udp')).toEqual([
+      { type: 'connect', ...tcp },
+      udp,
+    ]);
+    expect(within(await render([]), 'scaninfo')).toEqual([]);
+  });
+
+  it('has the command with its flags, or the targets where it is not known', async () => {
+    const command = 'portolan scan 192.0.2.1 --ports 22 --rate 100';
+    expect((await render([], {}, { command, stages: [] })).attributes['args']).toBe(command);
+    expect((await render([])).attributes['args']).toBe('portolan scan 192.168.1.0/24');
+  });
+});
+
+describe('hosts of the nmap XML', () => {
+  it('have the start of the scan and their own end', async () => {
+    const later = { ...host, host: '192.168.1.11', timestamp: '2026-10-06T14:31:10.999Z' };
+    const earlier = { ...host, host: '192.168.1.12', timestamp: '2026-10-06T00:00:00.000Z' };
+    const root = await render([later, earlier, { ...port(22), host: '192.168.1.13' }]);
+    const start = Number(root.attributes['start']);
+    const times = within(root, 'host').map(({ attributes: { starttime, endtime } }) => [
+      Number(starttime) - start,
+      Number(endtime) - start,
+    ]);
+    expect(times).toEqual([
+      [0, 47],
+      [0, 0],
+      [0, 77],
+    ]);
+  });
+
+  it('say which of their names was a target', async () => {
+    const hostnames = ['web.example', 'WEB-1', 'web-1.local'];
+    const root = await render([{ ...host, hostnames }], {
+      targets: ['10.0.0.0/24', 'Web.Example,other.example'],
+    });
+    expect(within(root, 'hostname').map(({ attributes }) => attributes)).toEqual([
+      { name: 'web.example', type: 'user' },
+      { name: 'WEB-1' },
+      { name: 'web-1.local' },
+    ]);
+  });
+
+  it('have a class of their system', async () => {
+    const os = { family: 'windows', distribution: 'windows server', version: '2022', confidence: 0.8 };
+    const root = await render([{ ...host, os, device_type: 'network_device' }]);
+    expect(within(root, 'osclass')[0]?.attributes).toEqual({
+      type: 'network device',
+      vendor: 'Microsoft',
+      osfamily: 'Windows',
+      osgen: '2022',
+      accuracy: '80',
+    });
+  });
+
+  it('count a silent UDP port that has an element of its own no second time', async () => {
+    const counts = { open: 1, closed: 3, filtered: 6, not_tried: 0 };
+    const udp = { open: 0, closed: 0, filtered: 4, not_tried: 0 };
+    const silent = (number: number) =>
+      port(number, { protocol: 'udp', state: 'open|filtered', reason: 'no-response' });
+    const root = await render([
+      { ...host, port_counts: counts, udp_port_counts: udp },
+      port(22),
+      finding(22, 'CVE-1'),
+      silent(123),
+      silent(161),
+      finding(null, 'host-check'),
+      { ...host, host: '192.168.1.11', port_counts: counts },
+    ]);
+    const [first, second] = within(root, 'ports').map(({ children }) =>
+      children.map(({ name, attributes }) => [name, attributes['portid'] ?? attributes['count']]),
+    );
+    expect(first).toEqual([
+      ['extraports', '3'],
+      ['extraports', '4'],
+      ['port', '22'],
+      ['port', '123'],
+      ['port', '161'],
+    ]);
+    expect(second).toEqual([
+      ['extraports', '3'],
+      ['extraports', '6'],
+    ]);
+    expect(within(root, 'hostscript')).toHaveLength(1);
   });
 });
 

@@ -1,9 +1,19 @@
 import { isIPv6 } from 'node:net';
 import type { Finding } from '../../domain/finding.ts';
+import type { Protocol } from '../../domain/host.ts';
+import { parsePorts } from '../../domain/port.ts';
 import type { PortReason } from '../../domain/port-reasons.ts';
-import type { HostRow, PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import {
+  type HostRow,
+  isOpen,
+  type PortRow,
+  type ResultRow,
+  type VulnerabilityRow,
+} from '../../domain/result.ts';
+import type { StageRecord } from '../../domain/scan.ts';
+import { anyInterface, parseTargets } from '../../domain/targets/target.ts';
 import { visibleText } from '../../domain/text/visible.ts';
-import { serviceNameOf } from '../../knowledge/ports.ts';
+import { portCatalog, serviceNameOf } from '../../knowledge/ports.ts';
 import { completeRow } from '../record/row-line.ts';
 import { cpeUri } from './cpe-uri.ts';
 import { generator } from './generator.ts';
@@ -11,20 +21,34 @@ import { type NmapScript, portScripts, type ScriptTable } from './nmap-scripts.t
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
+/** How the scan was made, as the XML says it. */
+export interface NmapRun {
+  /** The command that repeats the scan; null = unknown. */
+  command: string | null;
+  stages: readonly Pick<StageRecord, 'method'>[];
+}
+
 /**
  * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
  * systems in its elements, banners and findings as `script` elements. `rows` are in the order of `RecordView.rows`; one row
- * is in memory at a time.
+ * is in memory at a time, of a host with silent UDP ports its elements.
  */
 export async function* renderNmapXml(
   head: ResultHead,
   rows: AsyncIterable<ResultRow>,
+  run: NmapRun = { command: null, stages: [] },
 ): AsyncGenerator<string> {
-  yield* inPieces(document(head, rows));
+  yield* inPieces(document(head, rows, run));
 }
 
-async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
-  yield opening(head);
+async function* document(
+  head: ResultHead,
+  rows: AsyncIterable<ResultRow>,
+  run: NmapRun,
+): AsyncGenerator<string> {
+  yield opening(head, run);
+  const names = new Set(parseTargets(head.targets, anyInterface).hostnames);
+  const facts = { start: startOf(head), names };
   let host: OpenHost | null = null;
   for await (const row of rows) {
     if (row.type !== 'host' && row.type !== 'port' && row.type !== 'vulnerability') continue;
@@ -33,30 +57,50 @@ async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): Asyn
       continue;
     }
     if (host) yield host.end();
-    host = new OpenHost(row.host);
-    yield host.start(row.type === 'host' ? row : null);
+    host = new OpenHost(row.host, facts);
+    yield host.start(row);
     if (row.type !== 'host') yield host.add(row);
   }
   if (host) yield host.end();
   yield closing(head);
 }
 
-function opening({ timestamp, summary, scan_id, targets }: ResultHead): string {
-  const start = Math.floor(secondsOf(timestamp) - summary.duration_seconds);
+/** Seconds since 1970. */
+function startOf({ timestamp, summary }: ResultHead): number {
+  return Math.max(0, Math.floor(secondsOf(timestamp) - summary.duration_seconds));
+}
+
+function opening(head: ResultHead, run: NmapRun): string {
+  const { scan_id, targets } = head;
+  const start = startOf(head);
   // The format knows one scanner; `args` names the actual one. Importers check both.
   const facts = {
     scanner: 'nmap',
-    args: `${generator.name.toLowerCase()} scan ${shownTargets(targets)}`,
-    start: String(Math.max(0, start)),
-    startstr: timeText(Math.max(0, start)),
+    args: run.command ?? `${generator.name.toLowerCase()} scan ${shownTargets(targets)}`,
+    start: String(start),
+    startstr: timeText(start),
     version: generator.version,
     xmloutputversion: '1.05',
   };
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE nmaprun>\n' +
     `<!-- ${generator.name} ${generator.version}, scan ${scan_id} -->\n` +
-    `<nmaprun${attributes(facts)}>\n<verbose level="0"/>\n<debugging level="0"/>\n`
+    `<nmaprun${attributes(facts)}>\n${scanInfo(head, run)}<verbose level="0"/>\n<debugging level="0"/>\n`
   );
+}
+
+/** An element per protocol, in nmap's words. */
+function scanInfo({ summary: { ports } }: ResultHead, { stages }: NmapRun): string {
+  const isRaw = stages.some(({ method }) => method?.startsWith('raw packets'));
+  const types: Record<Protocol, string> = { tcp: isRaw ? 'syn' : 'connect', udp: 'udp' };
+  return (['tcp', 'udp'] as const)
+    .flatMap((protocol) => {
+      const services = ports?.[protocol];
+      if (!services) return [];
+      const numservices = String(parsePorts(services, portCatalog).tcp.length);
+      return `<scaninfo${attributes({ type: types[protocol], protocol, numservices, services })}/>\n`;
+    })
+    .join('');
 }
 
 /** Maximum number of targets in `args`; the rest is counted. */
@@ -99,28 +143,58 @@ function timeText(seconds: number): string {
   return `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`;
 }
 
+/** What all hosts have in common. */
+interface HostFacts {
+  /** Start of the scan, seconds since 1970. */
+  start: number;
+  /** Names among the targets. */
+  names: ReadonlySet<string>;
+}
+
 /** The element of one host, written as its rows arrive. */
 class OpenHost {
   readonly address: string;
+  readonly #facts: HostFacts;
+  #row: HostRow | null = null;
+  /** Elements that wait for the number of silent ports among them, which precedes them; null = none do. */
+  #held: string[] | null = null;
+  #silent = 0;
   #port: PortRow | null = null;
   #hostScripts: string[] = [];
   /** IDs of the scripts of the open port and of the host: importers keep one script of an ID. */
   #portIds = new Set<string>();
   readonly #hostIds = new Set<string>();
 
-  constructor(address: string) {
+  constructor(address: string, facts: HostFacts) {
     this.address = address;
+    this.#facts = facts;
   }
 
-  start(row: HostRow | null): string {
+  /** @param first the first row of the host */
+  start(first: HostRow | PortRow | VulnerabilityRow): string {
+    const row = first.type === 'host' ? first : null;
+    this.#row = row;
+    const { start, names } = this.#facts;
+    const end = Math.max(start, Math.floor(secondsOf(first.timestamp)));
+    const times = { starttime: String(start), endtime: String(end) };
     const status = { state: 'up', reason: row?.method ?? 'user-set', reason_ttl: '0' };
-    return (
-      `<host><status${attributes(status)}/>${addresses(this.address, row)}${hostnames(row)}` +
-      `${operatingSystem(row)}<ports>${extraPorts(row)}`
-    );
+    const before =
+      `<host${attributes(times)}><status${attributes(status)}/>${addresses(this.address, row)}` +
+      `${hostnames(row, names)}${operatingSystem(row)}<ports>`;
+    if ((row?.udp_port_counts?.filtered ?? 0) === 0) return before + extraPorts(row, 0);
+    this.#held = [];
+    return before;
   }
 
   add(row: PortRow | VulnerabilityRow): string {
+    if (row.type === 'port' && !isOpen(row)) this.#silent += 1;
+    const element = this.#elementOf(row);
+    if (this.#held === null) return element;
+    this.#held.push(element);
+    return '';
+  }
+
+  #elementOf(row: PortRow | VulnerabilityRow): string {
     if (row.type === 'port') {
       const end = this.#endPort();
       this.#port = row;
@@ -138,7 +212,8 @@ class OpenHost {
 
   end(): string {
     const scripts = this.#hostScripts.join('');
-    return `${this.#endPort()}</ports>${scripts === '' ? '' : `<hostscript>${scripts}</hostscript>`}</host>\n`;
+    const held = this.#held === null ? '' : extraPorts(this.#row, this.#silent) + this.#held.join('');
+    return `${held}${this.#endPort()}</ports>${scripts === '' ? '' : `<hostscript>${scripts}</hostscript>`}</host>\n`;
   }
 
   #endPort(): string {
@@ -156,8 +231,11 @@ function addresses(host: string, row: HostRow | null): string {
   return `<address${attributes(own)}/>${mac}`;
 }
 
-function hostnames(row: HostRow | null): string {
-  const names = (row?.hostnames ?? []).map((name) => `<hostname${attributes({ name, type: 'PTR' })}/>`);
+/** Names of the targets have the type `user`, those that a host says of itself none: nothing is resolved backwards. */
+function hostnames(row: HostRow | null, requested: ReadonlySet<string>): string {
+  const names = (row?.hostnames ?? []).map(
+    (name) => `<hostname${attributes({ name, type: requested.has(name) ? 'user' : null })}/>`,
+  );
   return `<hostnames>${names.join('')}</hostnames>`;
 }
 
@@ -166,18 +244,44 @@ function operatingSystem(row: HostRow | null): string {
   const { family, distribution, version, confidence } = row.os;
   const name = [family, distribution, version].filter(Boolean).join(' ');
   const accuracy = String(Math.round(confidence * 100));
-  return `<os><osmatch${attributes({ name, accuracy, line: '0' })}/></os>`;
+  const [vendor, osfamily] = systemNames.get(family.toLowerCase()) ?? [family, family];
+  // The generation of Linux is that of its kernel, which the version of a distribution is not.
+  const osgen = osfamily === 'Linux' ? null : version;
+  const type = row.device_type === 'unknown' ? null : row.device_type?.replaceAll('_', ' ');
+  return (
+    `<os><osmatch${attributes({ name, accuracy, line: '0' })}>` +
+    `<osclass${attributes({ type, vendor, osfamily, osgen, accuracy })}/></osmatch></os>`
+  );
 }
 
-function extraPorts(row: HostRow | null): string {
+/** Vendor and family in nmap's words, by family; of others both are the family. */
+const systemNames = new Map<string, readonly [vendor: string, family: string]>([
+  ['linux', ['Linux', 'Linux']],
+  ['windows', ['Microsoft', 'Windows']],
+  ['macos', ['Apple', 'macOS']],
+  ['freebsd', ['FreeBSD', 'FreeBSD']],
+  ['netbsd', ['NetBSD', 'NetBSD']],
+  ['openbsd', ['OpenBSD', 'OpenBSD']],
+  ['solaris', ['Sun', 'Solaris']],
+  ['ios', ['Cisco', 'IOS']],
+  ['cisco ios', ['Cisco', 'IOS']],
+  ['esxi', ['VMware', 'ESXi']],
+  ['routeros', ['MikroTik', 'RouterOS']],
+  ['android', ['Google', 'Android']],
+  ['aix', ['IBM', 'AIX']],
+]);
+
+/** @param silent filtered ports with an element of their own */
+function extraPorts(row: HostRow | null, silent: number): string {
   const { closed = 0, filtered = 0 } = row?.port_counts ?? {};
   const reasons = row?.port_reasons ?? [];
   const counted = Object.entries({ closed, filtered }).flatMap(([state, count]) => {
     const own = reasons.filter((each) => (each.state === 'closed' ? 'closed' : 'filtered') === state);
-    const left = count - own.reduce((sum, { ports }) => sum + ports.length, 0);
-    if (left === 0) return [];
+    const named = own.reduce((sum, { ports }) => sum + ports.length, state === 'filtered' ? silent : 0);
+    const left = count - named;
+    if (left <= 0) return [];
     const start = `<extraports${attributes({ state, count: String(left) })}`;
-    const extra = own.map(extraReason).join('');
+    const extra = own.map((each) => extraReason(each, silent)).join('');
     return [extra === '' ? `${start}/>` : `${start}>${extra}</extraports>`];
   });
   return [...counted, ...reasons.flatMap(rejectedPorts)].join('');
@@ -194,10 +298,10 @@ const nmapReasons: Record<string, string> = {
 };
 
 /** Ports of a reason that have no element of their own. */
-function extraReason({ protocol, reason, count, ports }: PortReason): string {
-  const left = count - ports.length;
+function extraReason({ protocol, state, reason, count, ports }: PortReason, silent: number): string {
+  const left = count - ports.length - (state === 'open|filtered' ? silent : 0);
   const facts = { reason: nmapReasons[reason] ?? reason, count: String(left), proto: protocol };
-  return left === 0 ? '' : `<extrareasons${attributes(facts)}/>`;
+  return left <= 0 ? '' : `<extrareasons${attributes(facts)}/>`;
 }
 
 /** Ports about which an ICMP error came: only the element of a port says who sent it. */

@@ -49,6 +49,12 @@ const resultSchema = Type.Object(
           { description: 'ports whose probes ran out of time, by reason; only for ended scans' },
         ),
       ),
+      ports: Type.Optional(
+        Type.Object(
+          { tcp: Type.Optional(Type.String()), udp: Type.Optional(Type.String()) },
+          { description: 'ports that were looked for on each host, as ranges; only for ended scans' },
+        ),
+      ),
       coverage: Type.Optional(
         Type.Object({
           planned: countSchema,
