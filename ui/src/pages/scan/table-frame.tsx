@@ -6,15 +6,15 @@ import { QueryBar } from '../../components/query/query-bar.tsx';
 import type { Suggestion } from '../../components/query/query-props.ts';
 import { BeingIndexed } from '../../components/states/being-indexed.tsx';
 import type { Matches } from '../../components/table/table-props.ts';
-import { count } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
 import { useSearchParam } from '../../url/use-search-param.ts';
+import { type Listed, matchesText, rowsText } from './hit-counts.ts';
 import type { Scan } from './use-scan.ts';
 
 interface TableFrameProps {
   scan: Scan;
   /** What the table lists. */
-  of: 'hosts' | 'services' | 'findings';
+  of: Listed;
   /** Rows of the table, as far as they are not all of `of`. */
   listed?: number;
   /** The rows are not those of the filter yet. */
@@ -86,7 +86,6 @@ export function TableFrame({
   );
 }
 
-/** Ports whose state is open|filtered have rows, and are no services. */
 function Hits({
   scan: { results },
   of,
@@ -94,30 +93,12 @@ function Hits({
   matches,
   isFiltered,
 }: Pick<TableFrameProps, 'scan' | 'of' | 'matches'> & { listed: number; isFiltered: boolean }) {
-  const all = { hosts: results.live_hosts, services: results.open_ports, findings: results.vulnerabilities };
-  if (!isFiltered || !matches) {
-    const silent = of === 'services' ? listed - all.services : 0;
-    return (
-      <>
-        {plural(all[of], of.slice(0, -1))}
-        {silent > 0 && `, ${plural(silent, 'port')} open|filtered`}
-      </>
-    );
-  }
-  const found = { hosts: matches.hosts, services: matches.ports, findings: matches.findings };
-  const parts = (['hosts', 'services', 'findings'] as const).map((each) => ({
-    each,
-    text:
-      found[each] > all[each]
-        ? `${count(found[each])} ${each === 'services' ? 'ports' : each}`
-        : `${count(found[each])} of ${count(all[each])} ${each}`,
-  }));
+  if (!isFiltered || !matches) return <>{rowsText(of, results, listed)}</>;
+  const others = (['hosts', 'services', 'findings'] as const).filter((each) => each !== of);
   return (
     <>
-      <strong className="font-semibold">{parts.find(({ each }) => each === of)?.text}</strong>
-      <span className="text-text-2">
-        {parts.filter(({ each }) => each !== of).map(({ text }) => `, ${text}`)}
-      </span>
+      <strong className="font-semibold">{matchesText(of, results, matches)}</strong>
+      <span className="text-text-2">{others.map((each) => `, ${matchesText(each, results, matches)}`)}</span>
     </>
   );
 }
