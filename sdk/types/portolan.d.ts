@@ -157,7 +157,7 @@ export interface Banner {
     sent_b64: string;
     received_b64: string;
   }[] | undefined;
-  unidentified_reason?: 'timeout' | 'rate' | 'cut' | undefined;
+  unidentified_reason?: 'timeout' | 'rate' | 'cut' | 'tarpit' | 'unproven' | 'printer' | undefined;
 }
 
 /** Of the key `parsed_services`. */

@@ -23,6 +23,12 @@ export interface Port {
 }
 
 /**
+ * Reason of an open port whose SYN/ACK had window 0: no service has seen the SYN, but a device in front of it accepts
+ * connections (SYN proxy, tarpit).
+ */
+export const zeroWindow = 'syn-ack-zero-window';
+
+/**
  * How the sweep of one host ended (key `port_counts`, identity: host, protocol).
  * open + closed + filtered + not_tried equals the number of ports planned for the host.
  */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DeviceEvidence, HostIdentity, OperatingSystem, SystemEvidence } from './asset.ts';
 import type { Finding, Severity, SeverityCounts } from './finding.ts';
-import type { PortCoverage, Protocol } from './host.ts';
+import { type PortCoverage, type Protocol, zeroWindow } from './host.ts';
 import type { PortReason } from './port-reasons.ts';
 import type { Produced } from './producer.ts';
 import type { Fingerprint } from './service.ts';
@@ -109,7 +109,7 @@ export interface PortRow extends RowBase, Produced {
   tls?: Record<string, unknown> | null;
   fingerprints?: Omit<Fingerprint, 'host' | 'port' | 'protocol' | 'alternatives'>[];
   attributes?: Record<string, unknown>;
-  /** Its probes timed out: product and version may be missing. Null clears an earlier reason. */
+  /** Product and version may be missing, or there may be no service at all. Null clears an earlier reason. */
   unidentified_reason?: UnidentifiedReason | null;
 }
 
@@ -158,7 +158,9 @@ export interface ErrorRow extends RowBase {
   node: string | null;
 }
 
-export type UnidentifiedCounts = Record<UnidentifiedReason, number>;
+/** By reason; those beyond lack of time only where there are such ports. */
+export type UnidentifiedCounts = Record<'timeout' | 'rate' | 'cut', number> &
+  Partial<Record<UnidentifiedReason, number>>;
 
 /** The last line of a finished record. */
 export interface SummaryRow extends RowBase {
@@ -177,7 +179,7 @@ export interface SummaryRow extends RowBase {
   catalogue_version: string;
   /** Rows were lost before the record was finished; absent otherwise. */
   damaged?: boolean | undefined;
-  /** Ports whose probes timed out, by reason; absent in records of older versions and before the end. */
+  /** Ports without an identified service for a reason; absent in records of older versions and before the end. */
   unidentified?: UnidentifiedCounts | undefined;
   /** Ports that were looked for on each host, as ranges: `22,80-443`; absent before the end and in older records. */
   ports?: Partial<Record<Protocol, string>> | undefined;
@@ -193,6 +195,20 @@ export function isOpen({ state }: Pick<PortRow, 'state'>): boolean {
 /** State of a port known only from its response: it accepted a connection, or sent a datagram. */
 export function respondingPort({ protocol }: Pick<PortRow, 'protocol'>): Pick<PortRow, 'state' | 'reason'> {
   return { state: 'open', reason: protocol === 'udp' ? 'udp-response' : 'syn-ack' };
+}
+
+/**
+ * Why the service of a port is not identified, or not proven to exist; null if nothing is in doubt.
+ * @param isTarpit its host accepts (nearly) every port
+ */
+export function doubtOf(
+  { unidentified_reason, protocol, reason, service, banner, tls }: PortRow,
+  isTarpit = false,
+): UnidentifiedReason | null {
+  if (unidentified_reason) return unidentified_reason;
+  const hasSign = Boolean(service) || Boolean(banner) || Boolean(tls);
+  const isDoubtful = isTarpit ? protocol === 'tcp' : reason === zeroWindow;
+  return isDoubtful && !hasSign ? 'unproven' : null;
 }
 
 /** Identity of a row: equal for two rows exactly when they describe the same thing. */

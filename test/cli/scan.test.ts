@@ -125,7 +125,7 @@ describe('scan of real listeners', { concurrent: true }, () => {
     expect(code).toBe(0);
     const [head, ...rows] = stdout.split('\r\n');
     expect(head).toBe(
-      'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner,class,producers',
+      'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner,unidentified_reason,class,producers',
     );
     expect(rows).toContainEqual(expect.stringContaining(`127.0.0.1,${ssh},tcp,open,ssh,9.2p1,OpenSSH,`));
   });

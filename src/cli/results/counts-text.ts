@@ -1,7 +1,7 @@
 import type { SeverityCounts } from '../../domain/finding.ts';
 import type { SummaryRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
-import { unidentifiedReasons } from '../../domain/text/banner.ts';
+import type { UnidentifiedReason } from '../../domain/text/banner.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
 import { paint, type TerminalStyle } from '../terminal/draw/style.ts';
 import { spanText } from '../terminal/draw/times.ts';
@@ -58,16 +58,32 @@ function partialText({ partial, status, coverage }: SummaryRow): string[] {
   return [`partial: ${ports}its warnings say what is missing`];
 }
 
-/** `2 of 8 services not identified: timeout 2` */
+/** `2 of 8 services not fully probed for lack of time: timeout 2`, and what else is in doubt */
 function unidentifiedText({ unidentified, open_ports }: SummaryRow): string[] {
-  const reasons = unidentifiedReasons.filter((reason) => (unidentified?.[reason] ?? 0) > 0);
-  if (reasons.length === 0) return [];
-  const count = reasons.reduce((sum, reason) => sum + (unidentified?.[reason] ?? 0), 0);
-  const causes = reasons.map((reason) => `${reason} ${amountText(unidentified?.[reason] ?? 0)}`).join(', ');
+  const of = (reason: UnidentifiedReason) => unidentified?.[reason] ?? 0;
+  const late = lackOfTime.filter((reason) => of(reason) > 0);
+  const count = late.reduce((sum, reason) => sum + of(reason), 0);
+  const causes = late.map((reason) => `${reason} ${amountText(of(reason))}`).join(', ');
+  const ports = (reason: UnidentifiedReason) =>
+    `${amountText(of(reason))} of ${countText(open_ports, 'open port')}`;
   return [
-    `${amountText(count)} of ${countText(open_ports, 'service')} not fully probed for lack of time: ${causes}`,
+    ...(count > 0
+      ? [
+          `${amountText(count)} of ${countText(open_ports, 'service')} not fully probed for lack of time: ${causes}`,
+        ]
+      : []),
+    ...Object.entries(otherDoubts).flatMap(([reason, text]) =>
+      of(reason as UnidentifiedReason) > 0 ? [`${ports(reason as UnidentifiedReason)} ${text}`] : [],
+    ),
   ];
 }
+
+const lackOfTime = ['timeout', 'rate', 'cut'] as const;
+const otherDoubts = {
+  unproven: 'unproven: connections are accepted, but nothing comes back',
+  tarpit: 'not probed: too many others of the same host showed no sign of life',
+  printer: 'not probed: they may print what they receive',
+} as const;
 
 /** What was sent and had no response, in the words of results. */
 const pings: Readonly<Record<string, string>> = {

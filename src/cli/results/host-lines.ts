@@ -1,5 +1,5 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
-import { type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
+import { doubtOf, type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
 import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../terminal/draw/columns.ts';
@@ -77,15 +77,22 @@ export class HostLines {
     const notes: string[] = [];
     const others = this.#otherPorts();
     if (others !== '') notes.push(paint(this.#style, `not shown: ${others}`, 'dim'));
-    if (this.#host.all_ports_open)
-      notes.push(
-        paint(
-          this.#style,
-          'this host accepts nearly every port; open ports are not evidence of services',
-          'yellow',
-        ),
-      );
+    if (this.#host.all_ports_open) notes.push(paint(this.#style, this.#tarpitText(), 'yellow'));
     return notes.map((text) => `${text}\n`).join('');
+  }
+
+  /** `this host accepts nearly every connection; open ports alone are not evidence of services: 40 unproven, 836 not probed` */
+  #tarpitText(): string {
+    const doubts = this.#ports.map((row) => doubtOf(row));
+    const [unproven, left] = (['unproven', 'tarpit'] as const).map(
+      (reason) => doubts.filter((doubt) => doubt === reason).length,
+    ) as [number, number];
+    const counts = [
+      ...(unproven > 0 ? [`${amountText(unproven)} unproven`] : []),
+      ...(left > 0 ? [`${amountText(left)} not probed`] : []),
+    ];
+    const text = 'this host accepts nearly every connection; open ports alone are not evidence of services';
+    return counts.length === 0 ? text : `${text}: ${counts.join(', ')}`;
   }
 
   /** `997 closed, 2 filtered (admin-prohibited from 10.0.0.254)`, without those that have a line */

@@ -81,6 +81,13 @@ describe('the evidence of a port', () => {
   it('says why there is none', () => {
     expect(of({ banner: '' })).toBe('silent');
     expect(of({ banner: '', unidentified_reason: 'timeout' })).toBe('not identified: timeout');
+    expect(of({ unidentified_reason: 'tarpit' })).toBe('not probed: tarpit');
+    expect(of({ unidentified_reason: 'printer' })).toBe('not probed: may print');
+    expect(of({ banner: '', unidentified_reason: 'unproven' })).toBe('unproven: no sign of life');
+    expect(of({ banner: '', reason: 'syn-ack-zero-window' })).toBe('unproven: no sign of life');
+    expect(of({ banner: '', unidentified_reason: 'constructor' as 'cut' })).toBe(
+      'not identified: constructor',
+    );
     expect(of({})).toBe('');
   });
 

@@ -1,4 +1,5 @@
-import type { PortRow } from '../../domain/result.ts';
+import { doubtOf, type PortRow } from '../../domain/result.ts';
+import type { UnidentifiedReason } from '../../domain/text/banner.ts';
 import { readableLine } from '../../domain/text/readable-banner.ts';
 
 const dayMs = 86_400_000;
@@ -14,10 +15,17 @@ export function portEvidence(row: PortRow, at: number): string {
   const facts = [webEvidence(row) ?? lockEvidence(row) ?? greetingEvidence(row), expiryEvidence(row, at)];
   const shown = facts.filter((fact) => fact !== '').join(', ');
   if (shown !== '') return shown;
-  if (row.unidentified_reason && !row.service?.product) return `not identified: ${row.unidentified_reason}`;
+  const doubt = doubtOf(row);
+  if (doubt && !row.service?.product) return doubts.get(doubt) ?? `not identified: ${doubt}`;
   const isSilent = row.banner === '' && !row.tls && !row.service;
   return certificateName(row) ?? (isSilent ? 'silent' : '');
 }
+
+const doubts: ReadonlyMap<string, string> = new Map<UnidentifiedReason, string>([
+  ['tarpit', 'not probed: tarpit'],
+  ['unproven', 'unproven: no sign of life'],
+  ['printer', 'not probed: may print'],
+]);
 
 /** Null if no page was read. */
 function webEvidence({ attributes, service }: PortRow): string | null {

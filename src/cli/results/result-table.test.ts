@@ -268,6 +268,23 @@ describe('renderTable', () => {
     );
   });
 
+  it('says which ports of a host that accepts everything are in doubt', async () => {
+    const tarpit = host({ all_ports_open: true });
+    const silent = port(23, { banner: '', unidentified_reason: 'unproven' });
+    const left = port(24, { unidentified_reason: 'tarpit' });
+    const unidentified = { timeout: 0, rate: 0, cut: 0, unproven: 1, tarpit: 1 };
+    const text = await render([tarpit, silent, left, summary({ open_ports: 2, unidentified })]);
+    expect(text).toMatch(/23\/tcp .* unproven: no sign of life\n24\/tcp .* not probed: tarpit\n/);
+    expect(text).toContain(
+      'this host accepts nearly every connection; open ports alone are not evidence of services: 1 unproven, 1 not probed\n',
+    );
+    expect(text).toContain(
+      '\n1 of 2 open ports unproven: connections are accepted, but nothing comes back\n' +
+        '1 of 2 open ports not probed: too many others of the same host showed no sign of life\n',
+    );
+    expect(await render([tarpit, port(22)])).toContain('open ports alone are not evidence of services\n');
+  });
+
   it('says how far a canceled scan came, right before the counts', async () => {
     const progress = { ...initialProgress(), hosts_done: 8704, hosts_total: 65_534, tried: 42, not_tried: 9 };
     const error = { code: 'canceled' as const, message: '' };

@@ -91,12 +91,24 @@ export interface Exchange {
 }
 
 /**
- * Why the probes of a port could not identify its service. `timeout`: responses were late although the machine or the
- * link was slow, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the port
- * ended before they were done.
+ * Why the service of an open port is not identified. `timeout`: responses were late although the machine or the link was
+ * slow, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the port ended before
+ * they were done; `tarpit`: not probed, since too many ports of the host showed no sign of life; `unproven`: it accepts
+ * connections and shows no sign of life, as everything on its host or behind a SYN proxy; `printer`: not probed, since it
+ * may print what it receives.
  */
-export const unidentifiedReasons = ['timeout', 'rate', 'cut'] as const;
+export const unidentifiedReasons = ['timeout', 'rate', 'cut', 'tarpit', 'unproven', 'printer'] as const;
 export type UnidentifiedReason = (typeof unidentifiedReasons)[number];
+
+/** The reasons as sentences. */
+export const unidentifiedTexts: ReadonlyMap<string, string> = new Map<UnidentifiedReason, string>([
+  ['timeout', 'Some probes got no response in time.'],
+  ['rate', 'The rate limit left no time for some probes.'],
+  ['cut', 'The scan ended before its probes were done.'],
+  ['tarpit', 'It was not probed: too many ports of its host showed no sign of life.'],
+  ['unproven', 'It accepts connections, but nothing came back: there may be no service.'],
+  ['printer', 'It was not probed: it may print what it receives.'],
+]);
 
 /** The response of a service to one probe (key `banners`, identity: host, port, protocol, probe). */
 export interface Banner extends Endpoint {
@@ -114,7 +126,7 @@ export interface Banner extends Endpoint {
   /** Why there is no TLS, if it was tried. */
   tls_error?: string | undefined;
   exchange?: Exchange[] | undefined;
-  /** Only in the first banner of a port whose probes timed out. */
+  /** Only in the first banner of a port whose probes timed out, or that was not probed; or in one of its own. */
   unidentified_reason?: UnidentifiedReason | undefined;
 }
 

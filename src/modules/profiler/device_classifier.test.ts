@@ -60,4 +60,7 @@ test('a host that accepts every port is no printer', async () => {
   };
   const profile = await classify({ open_ports: [open(515), open(9100)], port_counts: [counts] });
   expect(profile?.device_type).toBe('unknown');
+  const revoked = { ...counts, all_ports_open: false };
+  const printer = await classify({ open_ports: [open(515), open(9100)], port_counts: [counts, revoked] });
+  expect(printer?.device_type).toBe('printer');
 });

@@ -57,6 +57,8 @@ export async function readHosts<R extends HostReader>(
       if (work.isDue) await work.yield();
     });
   };
+  /** By host and protocol: probes may revoke what a sweep has shown, so the last one counts. */
+  const tarpits = new Map<string, string>();
   const facts = (host: string, found: () => readonly HostFact[]) => {
     const reader = of(host);
     if (reader.fact) for (const fact of found()) reader.fact(fact);
@@ -70,7 +72,9 @@ export async function readHosts<R extends HostReader>(
     }),
     drain<Port>('open_ports', (port) => of(port.host).port?.(port)),
     drain<PortCounts>('port_counts', (counts) => {
-      if (counts.all_ports_open) of(counts.host).acceptsAll?.();
+      const swept = `${counts.host} ${counts.protocol}`;
+      if (counts.all_ports_open) tarpits.set(swept, counts.host);
+      else tarpits.delete(swept);
       if (counts.stack) of(counts.host).fact?.(factOfStack(counts.stack));
     }),
     drain<Fingerprint>('service_fingerprints', (fingerprint) => {
@@ -80,5 +84,6 @@ export async function readHosts<R extends HostReader>(
     drain<ParsedService>('parsed_services', (service) => facts(service.host, () => factsOfService(service))),
     drain<Banner>('banners', (banner) => facts(banner.host, () => bannerFacts(banner))),
   ]);
+  for (const host of tarpits.values()) of(host).acceptsAll?.();
   return readers;
 }

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../test/cli/listeners.ts';
 import { closeServers, listen, openConnections, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
+import type { PortCounts } from '../../domain/host.ts';
 import { type Banner, bannerBytes, tlsRejection } from '../../domain/text/banner.ts';
 import { observedService } from '../../knowledge/rules/claims.ts';
 import banner_grabber from './banner_grabber.ts';
@@ -336,18 +337,18 @@ describe('hostile services', () => {
 
   it('silent ports cost one timeout each and leave no socket behind', async () => {
     // They read, so that they notice every way in which we may hang up.
-    const ports = await Promise.all(Array.from({ length: 200 }, () => listen((socket) => socket.resume())));
-    const counts = { host: '127.0.0.1', protocol: 'tcp', open: 200, closed: 800, filtered: 0, not_tried: 0 };
+    const ports = await Promise.all(Array.from({ length: 60 }, () => listen((socket) => socket.resume())));
+    const counts = { host: '127.0.0.1', protocol: 'tcp', open: 60, closed: 940, filtered: 0, not_tried: 0 };
     const { result: banners, ms } = await inVirtualTime(() =>
       grab(
         ports,
-        { timeout: '3s', concurrency: 100, retries: 0 },
+        { timeout: '3s', concurrency: 30, retries: 0 },
         { port_counts: [{ ...counts, all_ports_open: false }] },
       ),
     );
-    // Twice one hundred at a time.
+    // Twice thirty at a time.
     expect(ms).toBeLessThan(8000);
-    expect(banners).toHaveLength(200);
+    expect(banners).toHaveLength(60);
     expect(banners.every((banner) => banner.banner === '' && !banner.truncated)).toBe(true);
     await expect.poll(openConnections).toBe(0);
   });
@@ -445,20 +446,87 @@ describe('hostile services', () => {
     expect(banner).toMatchObject({ banner: 'x'.repeat(20), partial: true, probe: 'null' });
   });
 
-  it('probes a tarpit on 64 ports only', async () => {
+  /** A host with this many ports of one kind, and what a sweep of them says. */
+  async function hostOf(count: number, serve: (socket: Socket) => void, more: Partial<PortCounts> = {}) {
     let connections = 0;
     const ports = await Promise.all(
-      Array.from({ length: 100 }, () =>
+      Array.from({ length: count }, () =>
         listen((socket) => {
           connections += 1;
-          socket.end('hello\r\n');
+          serve(socket);
         }, ownHost),
       ),
     );
-    const banners = await grab(ports, {}, {}, ownHost);
-    expect(banners).toHaveLength(100);
-    expect(banners.filter((banner) => banner.banner !== '')).toHaveLength(64);
-    expect(connections).toBe(64);
+    const counts = { open: count, closed: 0, filtered: 0, not_tried: 0, all_ports_open: count > 64 };
+    const trial = () =>
+      tryModule(banner_grabber, {
+        config: { timeout: '400ms' },
+        inputs: {
+          open_ports: ports.map((port) => open(port, ownHost)),
+          port_counts: [{ host: ownHost, protocol: 'tcp', ...counts, ...more }],
+        },
+        targets: [ownHost],
+      });
+    const { published, warnings } = (await inVirtualTime(trial)).result;
+    const banners = (published.get('banners') ?? []) as Banner[];
+    const marked = (reason: string) =>
+      new Set(banners.flatMap((banner) => (banner.unidentified_reason === reason ? [banner.port] : [])));
+    return { ports, banners, marked, warnings, connections, counts: published.get('port_counts') ?? [] };
+  }
+
+  it('reads every port of a host whose ports all speak, and revokes that it accepts whatever is asked', async () => {
+    const greet = (socket: Socket) => socket.end('SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n');
+    const { banners, marked, warnings, counts } = await hostOf(100, greet);
+    expect(banners.filter(({ banner }) => banner.startsWith('SSH-2.0-OpenSSH'))).toHaveLength(100);
+    expect([marked('tarpit').size, marked('unproven').size, warnings]).toEqual([0, 0, []]);
+    expect(counts).toEqual([
+      {
+        host: ownHost,
+        protocol: 'tcp',
+        open: 100,
+        closed: 0,
+        filtered: 0,
+        not_tried: 0,
+        all_ports_open: false,
+      },
+    ]);
+  });
+
+  it('leaves out ports of a host that sends the same unknown bytes everywhere', async () => {
+    const { banners, marked, connections, warnings } = await hostOf(100, (socket) => socket.end('hello\r\n'));
+    expect(banners.filter(({ banner }) => banner === 'hello\r\n')).toHaveLength(66);
+    expect([connections, marked('tarpit').size, marked('unproven').size]).toEqual([66, 34, 0]);
+    expect(warnings).toEqual([
+      `tarpit: ${ownHost} accepts connections without a service behind them: of its 100 open ports 65 showed no sign of life of their own, 34 were not probed`,
+    ]);
+  });
+
+  it('marks the ports of a host that begins to accept everything in the middle of a scan', async () => {
+    const closed = { closed: 300, all_ports_open: false };
+    const { ports, banners, marked, warnings, counts } = await hostOf(
+      90,
+      (socket) => socket.resume(),
+      closed,
+    );
+    expect([marked('unproven').size, marked('tarpit').size]).toEqual([64, 26]);
+    expect(new Set([...marked('unproven'), ...marked('tarpit')])).toEqual(new Set(ports));
+    expect(banners.every(({ banner }) => banner === '')).toBe(true);
+    expect(counts).toMatchObject([{ open: 90, closed: 300, all_ports_open: true }]);
+    expect(warnings).toEqual([
+      `tarpit: ${ownHost} accepts connections without a service behind them: of its 90 open ports 64 showed no sign of life of their own, 26 were not probed`,
+    ]);
+  });
+
+  it('marks all ports of a host that accepts a short list of ports and is silent', async () => {
+    const { marked, counts } = await hostOf(20, (socket) => socket.resume());
+    expect(marked('unproven').size).toBe(20);
+    expect(counts).toMatchObject([{ open: 20, all_ports_open: true }]);
+  });
+
+  it('marks nothing at a host with a few silent ports', async () => {
+    const { banners, marked, warnings, counts } = await hostOf(6, (socket) => socket.resume());
+    expect(banners).toHaveLength(6);
+    expect([marked('unproven').size, warnings, counts]).toEqual([0, [], []]);
   });
 
   it('endless reply lines stop at 100', async () => {

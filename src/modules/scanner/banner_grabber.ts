@@ -1,12 +1,15 @@
-import type { Endpoint, Host, Port, PortCounts } from '../../domain/host.ts';
-import type { Banner } from '../../domain/text/banner.ts';
+import { type Endpoint, type Host, type Port, type PortCounts, zeroWindow } from '../../domain/host.ts';
+import { type Banner, tlsRejection, type UnidentifiedReason } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
-import { isUntouchable } from '../../knowledge/probes/probes.ts';
+import { isUntouchable, probeForPort } from '../../knowledge/probes/probes.ts';
+import { observedService } from '../../knowledge/rules/claims.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { shuffled } from '../../net/packets/frame/permutation.ts';
 import { targetNames } from '../target-names.ts';
 import { readBrokenHandshake } from './broken-handshake.ts';
+import type { HostEvidence, PortSign } from './host-evidence.ts';
+import { OpenPorts, type PlannedPort } from './open-ports.ts';
 import { emptyBanner, type PortSessionSettings } from './port-connections.ts';
 import { enumeratePort } from './port-enumeration.ts';
 import { plannedTcpPorts } from './port-plan.ts';
@@ -14,16 +17,17 @@ import { type PortSession, probePort } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
 import { SessionPlaces, type SessionReport } from './session-places.ts';
 import { SlowHosts } from './slow-hosts.ts';
+import { TarpitWarning } from './tarpit-warning.ts';
 import { probeUdpPort } from './udp-session.ts';
-
-/** Ports of a host probed before it is known whether it is a tarpit. */
-const deepPortsOfTarpit = 64;
 
 /** Factor on timeouts if probes of a port timed out. */
 const longStretch = 3;
 
 /** The same for a port without any response. */
 const silentStretch = 2;
+
+/** Characters at the start of responses that are compared between ports of a host. */
+const comparedCharacters = 64;
 
 export default defineModule({
   name: 'banner_grabber',
@@ -62,7 +66,7 @@ export default defineModule({
     },
   },
   requires: ['open_ports|discovered_hosts|targets'],
-  provides: ['banners'],
+  provides: ['banners', 'port_counts'],
   reads: ['port_counts', 'targets'],
   async execute(ctx, data) {
     const { options, signal } = ctx;
@@ -83,25 +87,32 @@ export default defineModule({
       onConnected: () => undefined,
     };
     let done = 0;
-    const grab = async ({ host, port, protocol, probed }: PlannedPort, report: SessionReport) => {
+    const grab = async (
+      { host, port, protocol, skipped }: PlannedPort,
+      report: SessionReport,
+    ): Promise<PortSign | null> => {
       if (protocol === 'udp') {
-        if (probed && settings.ask) await data.append<Banner>('banners', ...(await probeUdp(host, port)));
-        return;
-      }
-      // Probed before an interruption; the record has the response.
-      if (ctx.recorded('banners', { host, port })) {
-        done += 1;
-        return;
+        if (settings.ask) await data.append<Banner>('banners', ...(await probeUdp(host, port)));
+        return null;
       }
       const endpoint = { host, port, protocol: 'tcp' as const };
-      const banners =
-        isUntouchable(port) || !probed ? [emptyBanner(endpoint)] : await probeWithRetries(endpoint, report);
-      const shown = settings.tls ? await readBroken(endpoint, banners) : banners;
-      const enumerated = options.tls_enumerate && settings.tls ? await enumerate(endpoint, shown) : shown;
-      if (signal.aborted) return;
+      // Probed before an interruption; the record has the response.
+      if (ctx.recorded('banners', endpoint)) {
+        done += 1;
+        return recordedSign(endpoint, ctx.recorded('service_fingerprints', endpoint));
+      }
+      const probing = skipped
+        ? { banners: [unidentified(endpoint, skipped)], sign: null }
+        : await probeWithRetries(endpoint, report);
+      const shown = !skipped && settings.tls ? await readBroken(endpoint, probing.banners) : probing.banners;
+      const enumerated =
+        !skipped && options.tls_enumerate && settings.tls ? await enumerate(endpoint, shown) : shown;
+      if (signal.aborted) return null;
       await data.append<Banner>('banners', ...enumerated);
       done += 1;
       ctx.progress(done);
+      // Many services wait for the client: who only listens learns nothing from silence.
+      return settings.ask || probing.sign?.response ? probing.sign : null;
     };
     const probeUdp = (host: string, port: number) =>
       net.throughPauses(
@@ -115,7 +126,7 @@ export default defineModule({
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
-    const probeWithRetries = async (endpoint: Endpoint, report: SessionReport): Promise<Banner[]> => {
+    const probeWithRetries = async (endpoint: Endpoint, report: SessionReport): Promise<Probing> => {
       const { connected: onConnected } = report;
       const probeOnce = (stretch: number) =>
         net.throughPauses(() => probePort(endpoint, { ...settings, stretch, onConnected }), signal);
@@ -124,22 +135,53 @@ export default defineModule({
         const outcome = await probeOnce(1);
         if (!('failure' in outcome)) {
           if (left <= 0 || signal.aborted || !mayHaveMore(outcome, endpoint.host, settings.slowHosts))
-            return marked(outcome);
+            return probingOf(endpoint, outcome, options.intrusive);
           const stretch = outcome.silent ? silentStretch : longStretch;
-          return marked(richer(outcome, await probeOnce(stretch)));
+          return probingOf(endpoint, richer(outcome, await probeOnce(stretch)), options.intrusive);
         }
         // A port seen open by a scanner is listed even if it refuses connections now.
         if (outcome.failure.state === 'closed' || left <= 0) {
           report.failed(outcome.failure);
-          return fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [];
+          return { banners: fromScan ? [unreachedBanner(endpoint, outcome.failure)] : [], sign: null };
         }
       }
     };
-    const ports = fromScan ? openPorts(data) : everyPort(hostsOf(data, net), plannedTcpPorts(options));
+    const tarpits = new TarpitWarning();
+    const onVerdict = async (host: string, evidence: HostEvidence) => {
+      const { counts, isTarpit } = evidence;
+      const unproven = isTarpit
+        ? evidence.silent
+        : evidence.silent.filter(({ reason }) => reason === zeroWindow);
+      if (unproven.length > 0)
+        await data.append<Banner>('banners', ...unproven.map((port) => unidentified(port, 'unproven')));
+      if (isTarpit && evidence.lifeless + evidence.left > 0) tarpits.note(host, evidence);
+      if (!counts || counts.all_ports_open === isTarpit) return;
+      const { stack: _published, ...others } = counts;
+      await data.append<PortCounts>('port_counts', { ...others, all_ports_open: isTarpit });
+    };
+    const openPorts = fromScan
+      ? new OpenPorts({
+          ports: data.stream<Port>('open_ports'),
+          counts: data.has('port_counts') ? data.stream<PortCounts>('port_counts') : null,
+          isUntouchable,
+          onVerdict,
+          signal,
+        })
+      : null;
+    const ports = openPorts ?? everyPort(hostsOf(data, net), plannedTcpPorts(options));
     const places = new SessionPlaces({ ...options, knownOpen: fromScan, signal });
     await forEachItem(ctx, ports, { concurrency: () => places.limit }, (port) =>
-      places.use(port.host, (report) => grab(port, report)),
+      places.use(port.host, async (report) => {
+        let sign: PortSign | null = null;
+        try {
+          sign = await grab(port, report);
+        } finally {
+          port.end?.(sign);
+        }
+      }),
     );
+    await openPorts?.finish();
+    tarpits.warn(ctx);
   },
 });
 
@@ -166,17 +208,42 @@ function unreachedBanner(endpoint: Endpoint, { state, reason }: PortObservation)
   return { ...banner, unidentified_reason: gone ? 'cut' : 'timeout' };
 }
 
-function marked({ banners, shortage }: PortSession): Banner[] {
-  const [first, ...others] = banners;
-  return first && shortage !== null ? [{ ...first, unidentified_reason: shortage }, ...others] : banners;
+function unidentified({ host, port, protocol }: Endpoint, reason: UnidentifiedReason): Banner {
+  return { ...emptyBanner({ host, port, protocol }), unidentified_reason: reason };
 }
 
-interface PlannedPort {
-  host: string;
-  port: number;
-  protocol: 'tcp' | 'udp';
-  /** False = listed only, without a connection. */
-  probed: boolean;
+interface Probing {
+  banners: Banner[];
+  /** Null if the port could not be reached. */
+  sign: PortSign | null;
+}
+
+function probingOf(endpoint: Endpoint, session: PortSession, intrusive: boolean): Probing {
+  const { banners, shortage } = session;
+  const [first, ...others] = banners;
+  const sign = { ...signOf(banners), usual: usualService(endpoint, intrusive), short: shortage !== null };
+  if (!first || shortage === null) return { banners, sign };
+  return { banners: [{ ...first, unidentified_reason: shortage }, ...others], sign };
+}
+
+/** Digits make no difference: dates and counters differ between responses. */
+function signOf(banners: readonly Banner[]): Pick<PortSign, 'response' | 'service'> {
+  const sign = banners.find(
+    ({ banner, tls, tls_error }) => banner || tls || tls_error?.startsWith(tlsRejection),
+  );
+  if (!sign) return { response: '', service: null };
+  const { banner, tls } = sign;
+  const bytes = banner.slice(0, comparedCharacters) || (tls?.chain[0]?.slice(-comparedCharacters) ?? 'tls');
+  return { response: bytes.replaceAll(/\d/g, '0'), service: observedService(sign) };
+}
+
+function usualService({ port }: Endpoint, intrusive: boolean): string | null {
+  return probeForPort(port, intrusive)?.service ?? null;
+}
+
+/** Of a port that was probed before an interruption. */
+function recordedSign({ port }: Endpoint, isIdentified: boolean): PortSign {
+  return { response: isIdentified ? `recorded ${port}` : '', service: null, usual: null, short: false };
 }
 
 /** Every port of every host: tries each, and those that accept are open. */
@@ -185,7 +252,7 @@ async function* everyPort(
   ports: readonly number[],
 ): AsyncGenerator<PlannedPort> {
   for await (const host of hosts) {
-    for (const port of ports) if (!isUntouchable(port)) yield { host, port, protocol: 'tcp', probed: true };
+    for (const port of ports) if (!isUntouchable(port)) yield { host, port, protocol: 'tcp', skipped: null };
   }
 }
 
@@ -195,58 +262,4 @@ async function* hostsOf(data: DataContext, net: NetworkGate): AsyncGenerator<str
   } else {
     yield* shuffled(net.addresses.size, (index) => net.addresses.at(index));
   }
-}
-
-/** State of a host while its open ports arrive. */
-interface HostBudget {
-  probed: number;
-  /** Ports that wait for the verdict whether the host is a tarpit. */
-  held: number[];
-}
-
-/**
- * The open TCP ports as they arrive. Probes the first 64 of a host at once; more wait until its sweep has ended, and
- * are only listed if the host is a tarpit or has no verdict.
- */
-async function* openPorts(data: DataContext): AsyncGenerator<PlannedPort> {
-  const budgets = new Map<string, HostBudget>();
-  const verdicts = data.has('port_counts') ? followVerdicts(data) : null;
-  for await (const port of data.stream<Port>('open_ports')) {
-    if (port.protocol === 'udp') {
-      // The port was silent to the scanner, and would be silent now.
-      if (port.state === 'open')
-        yield { host: port.host, port: port.port, protocol: 'udp', probed: !isUntouchable(port.port) };
-      continue;
-    }
-    const budget = budgets.get(port.host) ?? { probed: 0, held: [] };
-    budgets.set(port.host, budget);
-    if (budget.probed < deepPortsOfTarpit) {
-      budget.probed += 1;
-      yield { host: port.host, port: port.port, protocol: 'tcp', probed: true };
-    } else {
-      budget.held.push(port.port);
-      yield* releaseHeld(port.host, budget, verdicts?.liar.get(port.host));
-    }
-  }
-  await verdicts?.ended;
-  for (const [host, budget] of budgets) yield* releaseHeld(host, budget, verdicts?.liar.get(host) ?? true);
-}
-
-function* releaseHeld(host: string, budget: HostBudget, liar: boolean | undefined): Generator<PlannedPort> {
-  if (liar === undefined) return;
-  for (const port of budget.held) yield { host, port, protocol: 'tcp', probed: !liar };
-  budget.held = [];
-}
-
-/** Collects concurrently which hosts are tarpits; only hosts with many open ports matter. */
-function followVerdicts(data: DataContext): { liar: Map<string, boolean>; ended: Promise<void> } {
-  const liar = new Map<string, boolean>();
-  const follow = async () => {
-    for await (const counts of data.stream<PortCounts>('port_counts')) {
-      if (counts.protocol === 'tcp' && counts.open > deepPortsOfTarpit)
-        liar.set(counts.host, counts.all_ports_open);
-    }
-  };
-  // If the sweep failed, its hosts stay without a verdict.
-  return { liar, ended: follow().catch(() => undefined) };
 }

@@ -20,7 +20,7 @@ import { type HostSource, hostSource, type SweepRecord } from './host-source.ts'
 import { plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
-import { connectSlowly, isSilence, errorOfPort } from './slow-connections.ts';
+import { connectSlowly, errorOfPort, isSilence } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { SweepLanes } from './sweep-lanes.ts';
 import { acceptsEveryPort } from './tarpit.ts';

@@ -205,6 +205,27 @@ it('a host counts as a tarpit only on clear evidence', () => {
   expect(verdict(64, 0)).toBe(false);
 });
 
+it.each([
+  [3, 3, 0, true],
+  [3, 4, 900, false],
+  [1, 3, 0, false],
+  [20, 25, 975, true],
+])(
+  '%i of %i open ports accepted with window 0, beside %i closed ones, make a tarpit: %s',
+  (zero, open, closed, is) => {
+    const counts = {
+      host: 'h',
+      protocol: 'tcp' as const,
+      open,
+      closed,
+      filtered: 0,
+      not_tried: 0,
+      all_ports_open: false,
+    };
+    expect(acceptsEveryPort(counts, zero)).toBe(is);
+  },
+);
+
 describe('a sweep by threads', () => {
   it.each(['discovered_hosts', 'targets'])(
     'resumes after a kill without losing or repeating completed pairs (from %s)',

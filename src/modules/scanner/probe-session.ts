@@ -1,5 +1,11 @@
 import type { Endpoint } from '../../domain/host.ts';
-import { type Banner, type Exchange, type TlsObservation, describeBytes, tlsRejection } from '../../domain/text/banner.ts';
+import {
+  type Banner,
+  describeBytes,
+  type Exchange,
+  type TlsObservation,
+  tlsRejection,
+} from '../../domain/text/banner.ts';
 import { openingBytes, serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe, ProbeStep } from '../../knowledge/probes/probe.ts';
 import { http2Text } from '../../knowledge/protocols/http2-text.ts';

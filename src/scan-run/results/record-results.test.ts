@@ -104,6 +104,47 @@ describe('ResultRecorder', () => {
     expect(resumed.recorder.counts.open_ports).toBe(1);
   });
 
+  it('unmarks a host that accepts every port once its probes have shown services', () => {
+    const { rows, recorder } = record();
+    const counts = { host: '127.0.0.1', protocol: 'tcp', open: 70, closed: 0, filtered: 0, not_tried: 0 };
+    void recorder.take('port_counts', { ...counts, all_ports_open: true });
+    void recorder.take('port_counts', { ...counts, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([{ port_counts: { open: 70, closed: 0 }, all_ports_open: false }]);
+  });
+
+  it('keeps the mark of a resumed host that UDP ports do not revoke', () => {
+    const { rows, recorder } = record();
+    const counts = { open: 70, closed: 0, filtered: 0, not_tried: 0 };
+    const host = { type: 'host', timestamp: '', host: '127.0.0.1', state: 'up' } as const;
+    void recorder.recall({ ...host, port_counts: counts, all_ports_open: true });
+    void recorder.take('port_counts', { host: host.host, protocol: 'udp', ...counts, all_ports_open: false });
+    expect(merged(rows)).toMatchObject([{ all_ports_open: true }]);
+  });
+
+  it.each(['tarpit', 'printer'] as const)(
+    'has no banner of a port that was not probed: %s',
+    async (reason) => {
+      const { rows, recorder } = record();
+      const port = { ...endpoint, state: 'open', reason: 'syn-ack' };
+      void recorder.take('open_ports', port);
+      void recorder.take('banners', { ...banner, banner: '', unidentified_reason: reason });
+      await recorder.flush();
+      const [row] = merged(rows).filter(({ type }) => type === 'port');
+      expect(completeRow(row as PortRow)).toMatchObject({ banner: null, unidentified_reason: reason });
+    },
+  );
+
+  it('marks a silent port as unproven once its host has a verdict', async () => {
+    const { rows, recorder } = record();
+    void recorder.take('open_ports', { ...endpoint, state: 'open', reason: 'syn-ack' });
+    void recorder.take('banners', { ...banner, banner: '' });
+    await recorder.flush();
+    void recorder.take('banners', { ...banner, banner: '', unidentified_reason: 'unproven' });
+    await recorder.flush();
+    const [row] = merged(rows).filter(({ type }) => type === 'port');
+    expect(row).toMatchObject({ banner: '', unidentified_reason: 'unproven' });
+  });
+
   it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
     const { rows, recorder } = record();
     const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;

@@ -48,6 +48,8 @@ export class ResultRecorder {
   readonly #counts = new Map<string, CountsByProtocol>();
   /** Of hosts with an ICMP error about a port. */
   readonly #rejected = new Map<string, Record<Protocol, RejectedPorts[]>>();
+  /** `host protocol` of hosts that accept (nearly) every port. */
+  readonly #tarpits = new Set<string>();
   /** A port has a row of builtin modules and one of plugins, by `openRowKey`. */
   readonly #ports = new Map<string, PortRow>();
   readonly #dirty = new Set<string>();
@@ -112,6 +114,7 @@ export class ResultRecorder {
     const counts = countsByProtocol(row);
     if (counts.tcp || counts.udp) this.#counts.set(row.host, counts);
     if (row.port_reasons) this.#rejected.set(row.host, rejectedOf(row.port_reasons));
+    if (row.all_ports_open) this.#tarpits.add(`${row.host} ${counts.tcp ? 'tcp' : 'udp'}`);
   }
 
   writeError(target: string | null, code: string, message: string, node: string | null): void {
@@ -190,9 +193,15 @@ export class ResultRecorder {
     if (udp) row.udp_port_counts = udp;
     const reasons = this.#reasonsOf(host, { tcp, udp }, protocol, rejected ?? []);
     if (reasons) row.port_reasons = reasons;
-    // UDP ports do not revoke what TCP ports have shown.
-    if (all_ports_open || !before) row.all_ports_open = all_ports_open;
+    row.all_ports_open = plugin ? all_ports_open : this.#isTarpit(host, protocol, all_ports_open);
     return this.#write(row);
+  }
+
+  /** UDP ports do not revoke what TCP ports have shown; who probes the ports of a protocol may. */
+  #isTarpit(host: string, protocol: Protocol, shown: boolean): boolean {
+    if (shown) this.#tarpits.add(`${host} ${protocol}`);
+    else this.#tarpits.delete(`${host} ${protocol}`);
+    return this.#tarpits.has(`${host} tcp`) || this.#tarpits.has(`${host} udp`);
   }
 
   /** Null without an ICMP error. */
@@ -231,6 +240,8 @@ export class ResultRecorder {
     return this.#enrich(banner, plugin, (row) => {
       if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
       const known = row.banner ?? '';
+      // Nothing was sent to it: its silence shows nothing.
+      if (banner.unidentified_reason === 'tarpit' || banner.unidentified_reason === 'printer') return;
       const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
       if (better || row.banner === undefined) {
         row.banner = banner.banner;

@@ -164,6 +164,10 @@ it('turns rows back into the items they were made from', async () => {
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );
   expect(recorded).toEqual([22, 23]);
+  const identified = [22, 23, 24, 25, 26].filter((number) =>
+    earlier.has('service_fingerprints', { host: '127.0.0.1', port: number }),
+  );
+  expect(identified).toEqual([22]);
 });
 
 it('restores nothing at the first start and only rows if the checkpoint is damaged', async () => {

@@ -21,7 +21,8 @@ import type { ScanFolder } from '../../workspace/scan-folder.ts';
  */
 export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | null> {
   const counts = { tcp: new Map<string, PortCoverage>(), udp: new Map<string, PortCoverage>() };
-  const complete = new Set<string>();
+  /** Ports that are not probed again, and whether their service was identified. */
+  const complete = new Map<string, boolean>();
   let rows = 0;
   for await (const row of recordIn(folder).rows()) {
     rows++;
@@ -30,7 +31,7 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
       if (tcp) counts.tcp.set(row.host, tcp);
       if (udp) counts.udp.set(row.host, udp);
     }
-    if (row.type === 'port' && isComplete(row)) complete.add(`${row.host} ${row.port}`);
+    if (row.type === 'port' && isComplete(row)) complete.set(`${row.host} ${row.port}`, Boolean(row.service));
   }
   const states = await readCheckpoint<SavedState>(folder);
   if (rows === 0 && states.size === 0) return null;
@@ -40,7 +41,9 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
     banners: () => bannersOf(folder),
     has: (key, record) => {
       const { host, port } = record as { host: string; port?: number };
-      return key === 'banners' && complete.has(`${host} ${port}`);
+      const identified = complete.get(`${host} ${port}`);
+      if (key === 'service_fingerprints') return identified === true;
+      return key === 'banners' && identified !== undefined;
     },
     counts: (protocol) => counts[protocol],
   };

@@ -1,5 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
-import { isOpen, type ResultRow, type UnidentifiedCounts } from '../../domain/result.ts';
+import { doubtOf, isOpen, type ResultRow, type UnidentifiedCounts } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { renderCsv } from '../../workspace/render/csv.ts';
 import { renderJson } from '../../workspace/render/json.ts';
@@ -34,13 +34,14 @@ export async function countRows(
   rows: AsyncIterable<ResultRow>,
 ): Promise<Pick<Scan, 'results' | 'severity_counts'> & { unidentified: UnidentifiedCounts }> {
   const results = { live_hosts: 0, open_ports: 0, vulnerabilities: 0 };
-  const unidentified = { timeout: 0, rate: 0, cut: 0 };
+  const unidentified: UnidentifiedCounts = { timeout: 0, rate: 0, cut: 0 };
   const severity_counts = { critical: 0, high: 0, medium: 0, low: 0, info: 0 };
   for await (const row of rows) {
     if (row.type === 'host') results.live_hosts++;
     if (row.type === 'port') {
       if (isOpen(row)) results.open_ports++;
-      if (row.unidentified_reason) unidentified[row.unidentified_reason]++;
+      const doubt = doubtOf(row);
+      if (doubt) unidentified[doubt] = (unidentified[doubt] ?? 0) + 1;
     }
     if (row.type === 'vulnerability') {
       results.vulnerabilities++;

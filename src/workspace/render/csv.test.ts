@@ -12,6 +12,7 @@ import {
   stream,
   text,
 } from '../../../test/result-rows.ts';
+import type { ResultRow } from '../../domain/result.ts';
 import { renderCsv } from './csv.ts';
 import { renderJson } from './json.ts';
 
@@ -31,7 +32,7 @@ function parseCsv(csv: string): string[][] {
 
 describe('CSV', () => {
   const header =
-    'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner,class,producers\r\n';
+    'host,port,protocol,state,service,version,product,cpe,vulnerability_ids,max_severity,banner,unidentified_reason,class,producers\r\n';
 
   it('of nothing is the header', async () => {
     expect(await text(renderCsv(stream([])))).toBe(header);
@@ -69,9 +70,30 @@ describe('CSV', () => {
       finding(null, 'CVE-3'),
     ];
     expect(await text(renderCsv(stream(rows)))).toBe(
-      `${header}192.168.1.10,22,tcp,open,ssh,9.2p1,OpenSSH,cpe:2.3:a,CVE-1;CVE-2,critical,SSH-2.0-OpenSSH_9.2p1,likely;certain,\r\n` +
-        '192.168.1.10,80,tcp,open,,,,,,,,,\r\n',
+      `${header}192.168.1.10,22,tcp,open,ssh,9.2p1,OpenSSH,cpe:2.3:a,CVE-1;CVE-2,critical,SSH-2.0-OpenSSH_9.2p1,,likely;certain,\r\n` +
+        '192.168.1.10,80,tcp,open,,,,,,,,,,\r\n',
     );
+  });
+
+  it('says why a service is not identified, also on a host that accepts every port', async () => {
+    const bare = port(25, { reason: 'syn-ack-zero-window' });
+    const ports = [
+      port(22, { banner: 'SSH-2.0-x\r\n' }),
+      port(23, { unidentified_reason: 'tarpit' }),
+      port(24, { banner: '' }),
+      port(53, { protocol: 'udp' }),
+    ];
+    const reasons = async (rows: ResultRow[]) =>
+      parseCsv(await text(renderCsv(stream(rows))))
+        .slice(1)
+        .map((record) => [record[1], record.at(-3)].join(' '));
+    expect(await reasons([host, ...ports, bare])).toEqual(['22 ', '23 tarpit', '24 ', '53 ', '25 unproven']);
+    expect(await reasons([{ ...host, all_ports_open: true }, ...ports])).toEqual([
+      '22 ',
+      '23 tarpit',
+      '24 unproven',
+      '53 ',
+    ]);
   });
 
   it.each([
@@ -104,7 +126,7 @@ describe('CSV', () => {
     const [, record] = parseCsv(csv);
     const cell = `'=HYPERLINK("http://x","a, b")\\n+1`;
     const port80 = [host.host, '80', 'tcp', cell, cell, cell, cell, cell, cell, 'critical', cell];
-    expect(record).toEqual([...port80, 'likely', '']);
+    expect(record).toEqual([...port80, '', 'likely', '']);
     const { results } = JSON.parse(await text(renderJson(head, stream(rows))));
     expect(results[0].ports[0]).toMatchObject({ banner: said, service: { product: said, version: said } });
   });
@@ -115,7 +137,7 @@ describe('CSV', () => {
         const service = { name: 'x', product: version, vendor: null, version, cpe: null, confidence: 1 };
         const written = await text(renderCsv(stream([port(22, { banner, service }), port(23)])));
         const records = parseCsv(written);
-        expect(records.map((cells) => cells.length)).toEqual([13, 13, 13]);
+        expect(records.map((cells) => cells.length)).toEqual([14, 14, 14]);
         expect(written.split(/\r\n|[\r\n\u2028\u2029]/)).toHaveLength(4);
         for (const cells of records) for (const cell of cells) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
         expect(Buffer.from(written).toString()).toBe(written);

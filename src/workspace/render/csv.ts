@@ -1,6 +1,6 @@
 import { classOf, type Severity, severities } from '../../domain/finding.ts';
 import { type Produced, producersOf, producerText } from '../../domain/producer.ts';
-import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
+import { doubtOf, type PortRow, type ResultRow, type VulnerabilityRow } from '../../domain/result.ts';
 import { readableBanner } from '../../domain/text/readable-banner.ts';
 import { visibleText } from '../../domain/text/visible.ts';
 import { inPieces } from './pieces.ts';
@@ -26,13 +26,15 @@ const csvColumns = [
   'vulnerability_ids',
   'max_severity',
   'banner',
+  'unidentified_reason',
   'class',
   'producers',
 ];
 
 async function* csvRecords(rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield csvHead();
-  for await (const { port, findings } of portsWithFindings(rows)) yield portRecord(port, findings);
+  for await (const { port, findings, isTarpit } of portsWithFindings(rows))
+    yield portRecord(port, findings, isTarpit);
 }
 
 /** The header record. */
@@ -43,26 +45,30 @@ export function csvHead(): string {
 /** The ports of rows in the order of `RecordView.rows`. */
 export async function* portsWithFindings(
   rows: AsyncIterable<ResultRow>,
-): AsyncGenerator<{ port: PortRow; findings: VulnerabilityRow[] }> {
+): AsyncGenerator<{ port: PortRow; findings: VulnerabilityRow[]; isTarpit: boolean }> {
   let port: PortRow | null = null;
+  /** The last host that accepts (nearly) every port. */
+  let tarpit: string | null = null;
+  const isTarpit = ({ host }: PortRow) => host === tarpit;
   let findings: VulnerabilityRow[] = [];
   for await (const row of rows) {
     if (row.type === 'vulnerability' && port !== null && isOfPort(row, port)) {
       findings.push(row);
       continue;
     }
-    if (port !== null) yield { port, findings };
+    if (port !== null) yield { port, findings, isTarpit: isTarpit(port) };
+    if (row.type === 'host' && row.all_ports_open) tarpit = row.host;
     port = row.type === 'port' ? row : null;
     findings = [];
   }
-  if (port !== null) yield { port, findings };
+  if (port !== null) yield { port, findings, isTarpit: isTarpit(port) };
 }
 
 function isOfPort(finding: VulnerabilityRow, port: PortRow): boolean {
   return finding.host === port.host && finding.port === port.port && finding.protocol === port.protocol;
 }
 
-export function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
+export function portRecord(row: PortRow, findings: VulnerabilityRow[], isTarpit = false): string {
   const { service } = row;
   return csvRecord([
     row.host,
@@ -76,6 +82,7 @@ export function portRecord(row: PortRow, findings: VulnerabilityRow[]): string {
     findings.map((finding) => finding.vulnerability.id).join(';'),
     worstSeverity(findings),
     readableBanner(row),
+    doubtOf(row, isTarpit) ?? '',
     findings.map((finding) => classOf(finding.vulnerability)).join(';'),
     producersText([row, ...findings]),
   ]);

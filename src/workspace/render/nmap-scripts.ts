@@ -1,4 +1,5 @@
-import type { PortRow } from '../../domain/result.ts';
+import { doubtOf, type PortRow } from '../../domain/result.ts';
+import { unidentifiedTexts } from '../../domain/text/banner.ts';
 import { readableBanner } from '../../domain/text/readable-banner.ts';
 
 /** A `script` element: its text for people, and its facts as nested tables. */
@@ -11,11 +12,25 @@ export interface NmapScript {
 /** Entries with a null value are left out; the key of an entry without a name is empty. */
 export type ScriptTable = [key: string, value: string | null | ScriptTable][];
 
-/** What a port says beyond its service, in the scripts and shapes of nmap: banner, page title, certificate, host key. */
-export function portScripts(row: PortRow): NmapScript[] {
-  return [bannerScript(row), titleScript(row), certificateScript(row), hostKeyScript(row)].filter(
-    (script) => script !== null,
-  );
+/**
+ * What a port says beyond its service, in the scripts and shapes of nmap: banner, page title, certificate, host key; and
+ * why its service is not identified.
+ */
+export function portScripts(row: PortRow, isTarpit = false): NmapScript[] {
+  return [
+    bannerScript(row),
+    titleScript(row),
+    certificateScript(row),
+    hostKeyScript(row),
+    doubtScript(row, isTarpit),
+  ].filter((script) => script !== null);
+}
+
+function doubtScript(row: PortRow, isTarpit: boolean): NmapScript | null {
+  const doubt = doubtOf(row, isTarpit);
+  if (doubt === null) return null;
+  const output = unidentifiedTexts.get(doubt) ?? 'It was not identified.';
+  return { id: 'unidentified', output, facts: [['reason', doubt]] };
 }
 
 function bannerScript(row: PortRow): NmapScript | null {

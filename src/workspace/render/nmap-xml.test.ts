@@ -293,6 +293,31 @@ describe('scripts of the nmap XML', () => {
     ]);
   });
 
+  it('say why a service is not identified, and that a host accepts every port', async () => {
+    const rows = [
+      port(22, { banner: 'SSH-2.0-x' }),
+      port(23, { unidentified_reason: 'tarpit' }),
+      port(24, { unidentified_reason: 'unproven', banner: '' }),
+      port(25),
+    ];
+    const root = await render([{ ...host, all_ports_open: true }, ...rows]);
+    const said = (element: Element) =>
+      within(element, 'script').map(({ attributes: { id, output } }) => [id, output]);
+    const unproven = [
+      ['unidentified', 'It accepts connections, but nothing came back: there may be no service.'],
+    ];
+    expect(within(root, 'port').map(said)).toEqual([
+      [['banner', 'SSH-2.0-x']],
+      [['unidentified', 'It was not probed: too many ports of its host showed no sign of life.']],
+      unproven,
+      unproven,
+    ]);
+    expect(within(root, 'hostscript').flatMap(said)).toEqual([
+      ['all-ports-open', expect.stringContaining('not evidence of services')],
+    ]);
+    expect(said(await render([host, port(25)]))).toEqual([]);
+  });
+
   it('show the host keys of SSH', async () => {
     const ssh = {
       host_keys: [{ type: 'ssh-ed25519', sha256: 'AAAA' }],

@@ -164,6 +164,7 @@ class OpenHost {
   /** IDs of the scripts of the open port and of the host: importers keep one script of an ID. */
   #portIds = new Set<string>();
   readonly #hostIds = new Set<string>();
+  #isTarpit = false;
 
   constructor(address: string, facts: HostFacts) {
     this.address = address;
@@ -177,6 +178,8 @@ class OpenHost {
     const { start, names } = this.#facts;
     const end = Math.max(start, Math.floor(secondsOf(first.timestamp)));
     const times = { starttime: String(start), endtime: String(end) };
+    this.#isTarpit = row?.all_ports_open === true;
+    if (this.#isTarpit) this.#hostScripts.push(onceScript(tarpitScript, this.#hostIds));
     const status = { state: 'up', reason: row?.method ?? 'user-set', reason_ttl: '0' };
     const before =
       `<host${attributes(times)}><status${attributes(status)}/>${addresses(this.address, row)}` +
@@ -199,7 +202,7 @@ class OpenHost {
       const end = this.#endPort();
       this.#port = row;
       const complete = completeRow(row);
-      const scripts = portScripts(complete);
+      const scripts = portScripts(complete, this.#isTarpit);
       this.#portIds = new Set(scripts.map(({ id }) => id));
       return end + portStart(complete) + scripts.map(script).join('');
     }
@@ -355,6 +358,12 @@ const tableConfidence = '3';
 function usualService(name: string | null): string {
   return name === null ? '' : `<service${attributes({ name, method: 'table', conf: tableConfidence })}/>`;
 }
+
+const tarpitScript: NmapScript = {
+  id: 'all-ports-open',
+  output: 'This host accepts nearly every connection; open ports alone are not evidence of services.',
+  facts: [],
+};
 
 /** A finding whose ID is taken gets another one; the second finding of an ID is left out. */
 function onceScript(finding: NmapScript, taken: Set<string>): string {

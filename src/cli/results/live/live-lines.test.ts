@@ -116,10 +116,10 @@ describe('csv', () => {
     lines.take(port(22, { service }));
     lines.follow(probing(2), 60_000);
     expect(lines.due(60_500)).toBe('');
-    expect(lines.due(61_000)).toBe('192.0.2.10,22,tcp,open,ssh,9.2p1,OpenSSH,,,,SSH-2.0,,\r\n');
+    expect(lines.due(61_000)).toBe('192.0.2.10,22,tcp,open,ssh,9.2p1,OpenSSH,,,,SSH-2.0,timeout,,\r\n');
     lines.take(port(80));
     expect(await restOf(lines, [host, port(22, { service }), port(80)])).toEqual([
-      '192.0.2.10,80,tcp,open,,,,,,,,,\r\n',
+      '192.0.2.10,80,tcp,open,,,,,,,,,,\r\n',
     ]);
   });
 

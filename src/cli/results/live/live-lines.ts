@@ -239,8 +239,8 @@ class CsvLines implements LiveLines {
   }
 
   async *rest(rows: AsyncIterable<ResultRow>): AsyncIterable<string> {
-    for await (const { port, findings } of portsWithFindings(rows)) {
-      if (this.#written.add(port.host, portCode(port))) yield linesSafe(portRecord(port, findings));
+    for await (const { port, findings, isTarpit } of portsWithFindings(rows)) {
+      if (this.#written.add(port.host, portCode(port))) yield linesSafe(portRecord(port, findings, isTarpit));
     }
   }
 }

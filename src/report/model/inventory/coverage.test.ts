@@ -97,11 +97,13 @@ describe('what coverage lists', () => {
       portRow('10.0.0.1', 4, { unidentified_reason: 'timeout', partial: true }),
       portRow('10.0.0.1', 5, { tls: { survey: 'complete' }, partial: false }),
       portRow('10.0.0.1', 6, { unidentified_reason: 'constructor' as 'cut' }),
+      portRow('10.0.0.1', 7, { reason: 'syn-ack-zero-window' }),
     ];
     const { unfinished, unfinishedLeft } = (await reportOfRows(rows)).coverage;
     expect(unfinished.map(({ port, stage: name }) => [port, name])).toEqual([
       [4, 'identification'],
       [6, 'identification'],
+      [7, 'identification'],
       [2, 'banner'],
       [3, 'TLS'],
       [1, 'banner'],
@@ -109,6 +111,7 @@ describe('what coverage lists', () => {
     expect(unfinished[1]?.missing).toBe(
       'It was not identified. Service, product and findings may be missing.',
     );
+    expect(unfinished[2]?.missing).toMatch(/^It accepts connections, but nothing came back/);
     expect(unfinishedLeft).toBe(0);
     const many = Array.from({ length: 300 }, (_, index) => portRow('10.0.0.1', index, { truncated: true }));
     const flood = (await reportOfRows([...many, portRow('10.0.0.1', 9999, { unidentified_reason: 'cut' })]))

@@ -1,12 +1,14 @@
 import {
   addCounts,
   countsByProtocol,
+  doubtOf,
   type ErrorRow,
   type HostPortCounts,
   type HostRow,
   type PortRow,
 } from '../../../domain/result.ts';
 import type { StageRecord } from '../../../domain/scan.ts';
+import { unidentifiedTexts } from '../../../domain/text/banner.ts';
 import type { ReportFacts } from '../../report-facts.ts';
 import { oneLine } from '../bounded.ts';
 import type { Coverage, PortSums } from '../report.ts';
@@ -154,15 +156,10 @@ function noteOf(
   };
 }
 
-const unidentifiedTexts = new Map<string, string>([
-  ['timeout', 'Some probes got no response in time.'],
-  ['rate', 'The rate limit left no time for some probes.'],
-  ['cut', 'The scan ended before its probes were done.'],
-]);
-
 /** What is missing of a service; null if nothing is. */
 export function missingOf(row: PortRow): { weight: number; stage: string; missing: string } | null {
-  const { unidentified_reason: reason, tls, partial, truncated } = row;
+  const { tls, partial, truncated } = row;
+  const reason = doubtOf(row);
   if (reason) {
     const known = row.service ? 'More of it' : 'Service, product and findings';
     const missing = `${unidentifiedTexts.get(reason) ?? 'It was not identified.'} ${known} may be missing.`;

@@ -81,7 +81,8 @@ export const portMembers = {
   reason: Type.String(),
   unidentified_reason: Type.Optional(
     Type.Enum([...unidentifiedReasons], {
-      description: 'set if probes ran out of time: product and version may be missing',
+      description:
+        'why product and version may be missing: probes ran out of time (timeout, rate, cut), the port was not probed (tarpit, printer), or nothing came back on a host that accepts every connection (unproven)',
     }),
   ),
   service: orNull(Type.Object({ name: Type.String(), ...claimMembers }, { title: 'Service' })),

@@ -45,8 +45,15 @@ const resultSchema = Type.Object(
       damaged: Type.Optional(Type.Boolean({ description: 'rows were lost before the record was finished' })),
       unidentified: Type.Optional(
         Type.Object(
-          { timeout: countSchema, rate: countSchema, cut: countSchema },
-          { description: 'ports whose probes ran out of time, by reason; only for ended scans' },
+          {
+            timeout: countSchema,
+            rate: countSchema,
+            cut: countSchema,
+            tarpit: Type.Optional(countSchema),
+            unproven: Type.Optional(countSchema),
+            printer: Type.Optional(countSchema),
+          },
+          { description: 'ports whose service is not identified for a reason; only for ended scans' },
         ),
       ),
       ports: Type.Optional(
