@@ -16,7 +16,12 @@ const ports = Array.from({ length: 12_288 }, (_, at) => at + 1);
 function runOf(
   before: SlicedScanState | null,
   coverage: PortCoverage,
-  sweep: (hosts: string[], firstPort: number, hostRate?: number) => Promise<void>,
+  sweep: (
+    hosts: string[],
+    firstPort: number,
+    hostRate: number | undefined,
+    open: SweepJob['onOpen'],
+  ) => Promise<void>,
   dropping = 0,
   planned = ports,
 ) {
@@ -36,7 +41,8 @@ function runOf(
     warn: silent,
   } as unknown as SlicedScanInput['ctx'];
   const data = {
-    append: async (_key: string, ...items: PortCounts[]) => void counts.push(...items),
+    append: async (key: string, ...items: PortCounts[]) =>
+      void (key === 'port_counts' && counts.push(...items)),
   } as unknown as DataContext;
   const scan = new SlicedScan({
     ctx,
@@ -48,19 +54,28 @@ function runOf(
     sweep: async (job: SweepJob, _side: number, hostRate?: number): Promise<SweepOutcome[]> => {
       const { hosts, ports: chosen } = job;
       const { length: count, 0: first = 0 } = chosen;
+      const opened = new Map<string, number>();
       await sweep(
         hosts.map(({ ip }) => ip),
         first,
         hostRate,
+        (host, port, reason) => {
+          opened.set(host, (opened.get(host) ?? 0) + 1);
+          job.onOpen(host, port, reason);
+        },
       );
       const counts = { open: 0, closed: 0, filtered: count, not_tried: 0, problem: null };
       if (hostRate !== undefined)
         return hosts.map(({ ip }) => ({ host: ip, ...counts, open: 2, filtered: 0 }));
       const omitted = [...chosen.subarray(0, 2)];
-      return hosts.map(({ ip }, at) => ({ host: ip, ...counts, ...(at < dropping && { silent: omitted }) }));
+      return hosts.map(({ ip }, at) => {
+        const open = opened.get(ip) ?? 0;
+        const found = { host: ip, ...counts, open, filtered: count - open };
+        return at < dropping ? { ...found, silent: omitted } : found;
+      });
     },
   });
-  return { scan, ended: scan.run() };
+  return { scan, ended: scan.run(), counts };
 }
 
 it('sweeps and covers silent hosts once, although the scan is killed twice', async () => {
@@ -109,4 +124,23 @@ it.each([
   await runOf(null, coverage, note, dropping, few).ended;
   expect(rates).toEqual(Array(retried).fill(20));
   expect(coverage).toEqual({ open: 2 * retried, closed: 0, filtered: 2560 - 2 * retried, not_tried: 0 });
+});
+
+it('marks a host that accepts ports with window 0, also those counted before an interruption', async () => {
+  const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const few = ports.slice(0, 20);
+  const accept = (count: number, end: Promise<void>) =>
+    async function sweep(hosts: string[], _port: number, _rate: unknown, open: SweepJob['onOpen']) {
+      if (hosts.includes('10.9.0.7'))
+        for (const port of few.slice(0, count)) open('10.9.0.7', port, 'syn-ack-zero-window');
+      if (hosts.includes('10.9.0.8')) for (const port of few.slice(0, count)) open('10.9.0.8', port);
+      await end;
+    };
+  const first = runOf(null, coverage, accept(10, new Promise<void>(() => undefined)), 0, few);
+  await new Promise((resolve) => setImmediate(resolve));
+  const saved = JSON.parse(JSON.stringify(first.scan.state())) as SlicedScanState;
+  const second = runOf(saved, coverage, accept(6, Promise.resolve()), 0, few);
+  await second.ended;
+  const marks = second.counts.map(({ host, all_ports_open }) => [host, all_ports_open]);
+  expect(Object.fromEntries(marks)).toEqual({ '10.9.0.7': true, '10.9.0.8': false });
 });

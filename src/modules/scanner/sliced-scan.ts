@@ -1,4 +1,11 @@
-import type { Port, PortCounts, PortCoverage, RejectedPorts, StackTraits } from '../../domain/host.ts';
+import {
+  type Port,
+  type PortCounts,
+  type PortCoverage,
+  type RejectedPorts,
+  type StackTraits,
+  zeroWindow,
+} from '../../domain/host.ts';
 import { Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
@@ -47,6 +54,8 @@ export interface SlicedScanState {
   batches: {
     hosts: SweepHost[];
     counts: number[][];
+    /** Hosts with ports that were accepted with window 0, and how many. */
+    zeroWindows?: [host: string, ports: number][];
     slices: SliceState[];
     /** By host: of complete slices. */
     rejected?: [string, RejectedPorts[]][];
@@ -72,6 +81,8 @@ interface Batch {
   rejected: Map<string, Rejections>;
   /** By host: why a slice could not be swept. */
   problems: Map<string, string>;
+  /** By host: ports accepted with window 0. */
+  zeroWindows: Map<string, number>;
   /** Unfinished slices of the ports, with the progress of an interrupted run. */
   left: Map<number, SweepProgress | null>;
   /** By slice and host: slow retries. */
@@ -102,12 +113,13 @@ export class SlicedScan {
   }
 
   state(): SlicedScanState {
-    const batches = [...this.#batches].map(({ hosts, counts, rejected, left, slow }) => ({
+    const batches = [...this.#batches].map(({ hosts, counts, rejected, zeroWindows, left, slow }) => ({
       hosts,
       ...(rejected.size > 0 && {
         rejected: [...rejected].map(([host, ports]) => [host, ports.list()] as [string, RejectedPorts[]]),
       }),
       counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
+      ...(zeroWindows.size > 0 && { zeroWindows: [...zeroWindows] }),
       slices: [...left].map(([slice, state]) => ({
         slice,
         parts: (state?.parts ?? []).map(packed),
@@ -147,6 +159,7 @@ export class SlicedScan {
       stacks: new Map(),
       rejected: new Map(),
       problems: new Map(),
+      zeroWindows: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
       slow: new Map(),
       running: 0,
@@ -196,7 +209,10 @@ export class SlicedScan {
       retries: ctx.options.retries,
       timeoutMs: ctx.options.timeout,
       signal: ctx.signal,
-      onOpen: (host, port, reason = 'syn-ack') => this.#publish(host, port, reason),
+      onOpen: (host, port, reason = 'syn-ack') => {
+        if (reason === zeroWindow) batch.zeroWindows.set(host, (batch.zeroWindows.get(host) ?? 0) + 1);
+        this.#publish(host, port, reason);
+      },
       onState: (state) => {
         batch.left.set(slice, state);
         const done = Math.min(pairs, pairsOf(state));
@@ -298,7 +314,7 @@ export class SlicedScan {
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
         ...(batch.rejected.has(host) && { rejected: batch.rejected.get(host)?.list() }),
       };
-      counts.all_ports_open = acceptsEveryPort(counts);
+      counts.all_ports_open = acceptsEveryPort(counts, batch.zeroWindows.get(host));
       const problem = batch.problems.get(host);
       if (problem !== undefined) this.#untried.note(host, problem, counts.not_tried);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
@@ -327,13 +343,20 @@ function pairsOf({ parts }: SweepProgress): number {
   return pairs;
 }
 
-function restoredBatch({ hosts, counts, slices, rejected = [] }: SlicedScanState['batches'][number]): Batch {
+function restoredBatch({
+  hosts,
+  counts,
+  zeroWindows = [],
+  slices,
+  rejected = [],
+}: SlicedScanState['batches'][number]): Batch {
   return {
     hosts,
     counts: new Map(hosts.map(({ ip }, at) => [ip, counts[at] as [number, number, number, number]])),
     stacks: new Map(),
     rejected: new Map(rejected.map(([host, ports]) => [host, new Rejections(ports)])),
     problems: new Map(),
+    zeroWindows: new Map(zeroWindows),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),
     ),

@@ -1,3 +1,4 @@
+import { zeroWindow } from '../../domain/host.ts';
 import { type Address, addressBytes, parseAddress } from '../../domain/targets/address.ts';
 import type { RawPackets } from '../../domain/traffic.ts';
 import { untilAborted } from '../abort.ts';
@@ -10,6 +11,7 @@ import {
   type ChunkState,
   maxChunkEndpoints,
   maxChunkHosts,
+  zeroWindowBit,
 } from '../packets/engine/chunk.ts';
 import { PacketEngine } from '../packets/engine/engine.ts';
 import type { LearnedRates, SlowedHost } from '../packets/engine/engine-control.ts';
@@ -152,9 +154,12 @@ export class SynSweeper {
       plan: this.#planOf(job, part),
       signal: job.signal,
       onOpen: (endpoints) => {
-        for (const endpoint of endpoints) {
+        for (const reported of endpoints) {
+          const isWindowless = reported >= zeroWindowBit;
+          const endpoint = isWindowless ? reported - zeroWindowBit : reported;
           const host = Math.floor(endpoint / ports.length);
-          job.onOpen(part.hosts[host] as string, ports[endpoint % ports.length] as number);
+          const reason = isWindowless ? zeroWindow : undefined;
+          job.onOpen(part.hosts[host] as string, ports[endpoint % ports.length] as number, reason);
           alive.report(host, 'syn-ack');
         }
       },

@@ -9,6 +9,8 @@ import { type RejectionState, RejectionTable } from './rejection-table.ts';
 export const maxChunkEndpoints = 2 ** 18;
 /** Maximum number of hosts per chunk. */
 export const maxChunkHosts = 4096;
+/** In a reported open endpoint: its SYN/ACK had window 0. */
+export const zeroWindowBit = 2 ** 31;
 
 /** How probes of a chunk are sent. */
 export type Rung = 'frame' | 'ip';

@@ -29,7 +29,7 @@ const startMs = 10_000;
 export interface ChunkRun {
   plan: Omit<ChunkPlan, 'id'>;
   signal: AbortSignal;
-  /** Endpoints that responded with SYN and ACK: host index x ports + port index. */
+  /** Endpoints that responded with SYN and ACK: host index x ports + port index, and perhaps `zeroWindowBit`. */
   onOpen(endpoints: Uint32Array): void;
   /** Progress; every open endpoint in it was reported before. */
   onState(state: ChunkState): void;

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { Responses } from '../frame/response-reader.ts';
 import { ReceiveSocket } from '../linux/receive-socket.ts';
-import { buffersOf, Chunk, clockMs } from './chunk.ts';
+import { buffersOf, Chunk, clockMs, zeroWindowBit } from './chunk.ts';
 import {
   type ChunkMessage,
   control,
@@ -36,6 +36,7 @@ class ChunkReport {
     this.chunk = chunk;
   }
 
+  /** @param endpoint with `zeroWindowBit` where it applies */
   add(endpoint: number): void {
     if (this.#count === 0) this.#since = responses.now;
     this.#endpoints[this.#count] = endpoint;
@@ -99,7 +100,9 @@ function reportCounters(socket: ReceiveSocket): void {
 function add({ plan, memory }: ChunkMessage): void {
   const report = new ChunkReport(new Chunk(plan, memory));
   chunks.set(plan.id, report);
-  responses.add(report.chunk, (endpoint) => report.add(endpoint));
+  responses.add(report.chunk, (endpoint, hasWindow) =>
+    report.add(hasWindow ? endpoint : endpoint + zeroWindowBit),
+  );
   post({ type: 'added', id: plan.id });
 }
 

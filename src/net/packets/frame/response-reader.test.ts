@@ -37,6 +37,15 @@ describe.each([4, 6] as const)('responses to probes over IPv%i', (family) => {
     expect(trial.counts).toEqual([1, 0, 0]);
   });
 
+  it.each([
+    [0, false],
+    [1, true],
+    [65_535, true],
+  ])('reports whether a SYN and ACK has a window: %i', (window, hasWindow) => {
+    trial.read(tcp(family, flags.synAck, { window }));
+    expect(trial.windows).toEqual([hasWindow]);
+  });
+
   it('takes a reset that acknowledges the probe for a closed port', () => {
     trial.read(tcp(family, flags.resetAck));
     expect(trial.settled).toEqual([`${family} ${as.closed}`]);

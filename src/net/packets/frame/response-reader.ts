@@ -58,7 +58,7 @@ export class Responses {
   }
 
   /** Accepts responses for the chunk from now on. `onOpen` gets each open endpoint once. */
-  add(chunk: Chunk, onOpen: (endpoint: number) => void): void {
+  add(chunk: Chunk, onOpen: (endpoint: number, hasWindow: boolean) => void): void {
     this.#probed.push(new ProbedChunk(chunk, this.#key, onOpen));
   }
 
@@ -181,7 +181,10 @@ export class Responses {
       this.counts.valid += 1;
       if (outcome === 'rejected')
         probed.chunk.rejections.note(endpoint, this.#rejection(bytes, address, addressBytes));
-      if (outcome === 'open') noteStack(probed.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
+      if (outcome === 'open') {
+        noteStack(probed.chunk.stacks, host, bytes, this.#start, this.#tcp, this.#end);
+        probed.onOpen(endpoint, bytes.readUInt16BE(this.#tcp + 14) !== 0);
+      }
       this.#noteRoundTrip(probed.chunk, endpoint);
       return true;
     }
@@ -219,7 +222,7 @@ const portTables: Uint16Array[] = [];
 /** Pending endpoints of one chunk. */
 class ProbedChunk {
   readonly chunk: Chunk;
-  readonly #onOpen: (endpoint: number) => void;
+  readonly onOpen: (endpoint: number, hasWindow: boolean) => void;
   readonly #addressBytes: number;
   /** Host index + 1 by the hash of the address: open addressing, at most half full. */
   readonly #table: Int32Array;
@@ -227,10 +230,10 @@ class ProbedChunk {
   /** Port index + 1 by port. */
   readonly #ports = portTables.pop() ?? new Uint16Array(65_536);
 
-  constructor(chunk: Chunk, key: CookieKey, onOpen: (endpoint: number) => void) {
+  constructor(chunk: Chunk, key: CookieKey, onOpen: ProbedChunk['onOpen']) {
     const { plan, hostCount } = chunk;
     this.chunk = chunk;
-    this.#onOpen = onOpen;
+    this.onOpen = onOpen;
     this.#addressBytes = plan.family === 4 ? 4 : 16;
     this.#hashes = new Int32Array(hostCount);
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(2 * hostCount + 1)));
@@ -277,7 +280,6 @@ class ProbedChunk {
     }
     // An error from a router says nothing about the host.
     if (plan.untilAnswer && outcome !== 'rejected') dropped[host] = 1;
-    if (outcome === 'open') this.#onOpen(endpoint);
     return true;
   }
 
