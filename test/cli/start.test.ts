@@ -71,7 +71,9 @@ describe('a command loads what it needs', () => {
     expect((await home.start(args)).code).toBe(0);
     const loaded = await loadedBy(args);
     const used = packagesOf(loaded).filter((name) => name !== 'koffi' && !name.startsWith('@koromix/'));
-    expect(used).toEqual(['commander', 're2js', 'yaml']);
+    // The tokenizer of HTML brings the rest of its package along, which the built program leaves out.
+    const html = ['dom-serializer', 'domelementtype', 'domhandler', 'domutils', 'entities', 'htmlparser2'];
+    expect(used).toEqual(['commander', ...html, 're2js', 'yaml']);
     expect(loaded.filter((file) => /server\/|render\/html|modules\/evaluation/.test(file))).toEqual([]);
     const own = loaded.filter((file) => file.startsWith('src/'));
     console.log(`scan: ${loaded.length} modules, ${own.length} of them our own`);

@@ -3,36 +3,32 @@ import { compressedPageName } from '../probes/web.ts';
 import type { HttpFacts } from '../protocols/http.ts';
 import { type Check, type CheckResponse, evidence } from './check.ts';
 
-/** Default pages of servers, recognized by the title or the first bytes of the body. */
-const defaultPages: readonly { server: string; mark: RegExp }[] = [
-  {
-    server: 'nginx',
-    mark: /<title>(?:Welcome to nginx!?|Test Page for the Nginx HTTP Server[^<]{0,60})<\/title>/i,
-  },
-  { server: 'OpenResty', mark: /<title>Welcome to OpenResty!?<\/title>/i },
+/** Default pages of servers, recognized by the title, the first bytes of the body, or both. */
+const defaultPages: readonly { server: string; title?: RegExp; mark?: RegExp }[] = [
+  { server: 'nginx', title: /^(?:Welcome to nginx!?|Test Page for the Nginx HTTP Server.{0,60})$/i },
+  { server: 'OpenResty', title: /^Welcome to OpenResty!?$/i },
   {
     server: 'Apache',
-    mark: /<title>(?:Apache2? [\w ]{0,30}Default Page[^<]{0,60}|Test Page for the (?:Apache )?HTTP Server[^<]{0,60}|HTTP Server Test Page[^<]{0,60})<\/title>/i,
+    title:
+      /^(?:Apache2? [\w ]{0,30}Default Page.{0,60}|Test Page for the (?:Apache )?HTTP Server.{0,60}|HTTP Server Test Page.{0,60})$/i,
   },
   { server: 'Apache', mark: /^\s*<html>\s*<body>\s*<h1>It works!<\/h1>/i },
   {
     server: 'IIS',
-    mark: /<title>(?:IIS(?: ?\d{0,2}(?:\.\d)?| Windows(?: Server)?)|Microsoft Internet Information Services[^<]{0,30})<\/title>/i,
+    title:
+      /^(?:IIS(?: ?\d{0,2}(?:\.\d)?| Windows(?: Server)?)|Microsoft Internet Information Services.{0,30})$/i,
   },
-  { server: 'Tomcat', mark: /<title>Apache Tomcat(?:\/[\d.]{1,20})?<\/title>/i },
+  { server: 'Tomcat', title: /^Apache Tomcat(?:\/[\d.]{1,20})?$/i },
   {
     server: 'lighttpd',
-    // Stops at the next title: a page full of titles costs no more.
-    mark: /<title>(?:Welcome page|Powered by lighttpd|Placeholder page)<\/title>(?:(?!<title>)[^]){0,4000}lighttpd/i,
+    title: /^(?:Welcome page|Powered by lighttpd|Placeholder page)$/i,
+    mark: /lighttpd/i,
   },
-  { server: 'Caddy', mark: /<title>Caddy works!<\/title>/i },
-  { server: 'Jetty', mark: /<title>(?:Welcome to )?Jetty(?: \d[\w.]{0,20})?[^<]{0,30}<\/title>/i },
-  { server: 'XAMPP', mark: /<title>Welcome to XAMPP<\/title>/i },
-  {
-    server: 'Plesk',
-    mark: /<title>(?:Default Parallels Plesk[^<]{0,40}|Web Server's Default Page)<\/title>/i,
-  },
-  { server: 'cPanel', mark: /<title>(?:Default Web Site Page|Default WebSite Page)<\/title>/i },
+  { server: 'Caddy', title: /^Caddy works!$/i },
+  { server: 'Jetty', title: /^(?:Welcome to )?Jetty(?: \d[\w.]{0,20})?.{0,30}$/i },
+  { server: 'XAMPP', title: /^Welcome to XAMPP$/i },
+  { server: 'Plesk', title: /^(?:Default Parallels Plesk.{0,40}|Web Server's Default Page)$/i },
+  { server: 'cPanel', title: /^(?:Default Web Site Page|Default WebSite Page)$/i },
 ];
 
 /** Length of the page prefix searched for the pattern, characters: default pages are short. */
@@ -42,7 +38,7 @@ const markedPart = 16 * 1024;
 const shortestPromise = 15_768_000;
 
 const listingTitle =
-  /<title>\s*(?:Index of \/|Directory listing for \/|Directory: \/|Listing directory \/|\S{1,100} - \/\s*<)/i;
+  /^(?:Index of \/|Directory listing for \/|Directory: \/|Listing directory \/|\S{1,100} - \/$)/i;
 
 /** Information that web servers disclose and headers that they omit. */
 export const webChecks: readonly Check[] = [
@@ -118,13 +114,13 @@ export const webChecks: readonly Check[] = [
     remediation: 'Take unused servers off the network; replace the page where the server is in use.',
     references: ['https://cwe.mitre.org/data/definitions/1188.html'],
     prove(response) {
-      if (ownPage(response) === null) return null;
+      const title = ownPage(response)?.title;
+      if (title === undefined) return null;
       const page = response.page.slice(0, markedPart);
-      for (const { server, mark } of defaultPages) {
-        const match = mark.exec(page);
-        if (match) return evidence(`${server}: ${match[0].slice(0, 120)}`);
-      }
-      return null;
+      const known = defaultPages.find(
+        (each) => (each.title?.test(title ?? '') ?? true) && (each.mark?.test(page) ?? true),
+      );
+      return known ? evidence(`${known.server}: ${title ?? known.mark?.exec(page)?.[0] ?? ''}`) : null;
     },
   },
   {
@@ -136,9 +132,8 @@ export const webChecks: readonly Check[] = [
     remediation: 'Turn directory listings off (Options -Indexes, autoindex off), or add an index page.',
     references: ['https://cwe.mitre.org/data/definitions/548.html'],
     prove(response) {
-      if (ownPage(response) === null || !/<a\s/i.test(response.page)) return null;
-      const title = listingTitle.exec(response.page)?.[0];
-      return title ? evidence(title) : null;
+      const title = ownPage(response)?.title;
+      return title && listingTitle.test(title) && /<a\s/i.test(response.page) ? evidence(title) : null;
     },
   },
 ];

@@ -126,3 +126,10 @@ test('input that is not HTTP yields null', () => {
   for (const text of ['', 'HTTP', 'HTTP/1.1', 'ICY 200 OK', ' HTTP/1.1 200 OK'])
     expect(parse(text)).toBeNull();
 });
+
+test('title and generator are read in the encoding of the response, outside of comments', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=GBK\r\n\r\n';
+  const page = '<!-- <title>Welcome to nginx!</title> --><title>\xb2\xe2\xca\xd4</title>';
+  const { facts } = parseHttp(Buffer.from(head + page, 'latin1')) as { facts: { title: string | null } };
+  expect(facts.title).toBe('测试');
+});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
+import { markupLimit, readPageFacts } from './html-page.ts';
 import { detectTechnologies, type Technology } from './technology.ts';
 
 /** Maximum size of status line and headers, bytes. */
@@ -16,12 +17,6 @@ export const bodyLimit = 1024 * 1024;
 const chunkLineLimit = 16 * 1024;
 /** DEFLATE never grows data by more than this factor, so a prefix of limit / factor always fits. */
 const deflateRatio = 1032;
-/** Maximum length of title and generator, characters. */
-const titleLimit = 512;
-/** `meta` elements that are read. */
-const metaLimit = 200;
-/** Size of the body prefix searched for title and `meta` elements, bytes. */
-const markupLimit = 256 * 1024;
 /** Cookies of a response. */
 const cookieLimit = 32;
 /** Challenges (`WWW-Authenticate`) of a response. */
@@ -72,9 +67,7 @@ export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null
   if (!head) return null;
 
   const { body, truncated } = readBody(rest.subarray(head.end), head.headers, maxBody);
-  const markup = body.toString('latin1', 0, markupLimit);
-  const lower = markup.toLowerCase();
-  const generator = findGenerator(markup, lower, isUtf8(head.headers));
+  const { title, generator } = readPageFacts(body, head.headers.get('content-type') ?? '');
   const facts: HttpFacts = {
     version: head.version,
     status: head.status,
@@ -82,7 +75,7 @@ export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null
     // Defines each member, so that `__proto__` is one like the others.
     headers: Object.fromEntries(head.headers),
     server: head.headers.get('server') ?? null,
-    title: findTitle(markup, lower),
+    title,
     location: head.headers.get('location') ?? null,
     cookies: head.cookies,
     auth: readChallenges(head.challenges),
@@ -93,7 +86,7 @@ export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null
       headers: head.headers,
       cookies: head.cookies,
       generator,
-      markup: lower,
+      markup: body.toString('latin1', 0, markupLimit).toLowerCase(),
     }),
   };
   return { facts, body, truncated: truncated || !head.complete };
@@ -275,97 +268,4 @@ function inflateBrotli(body: Buffer, limit: number): { body: Buffer; truncated: 
   } catch {
     return { body: Buffer.alloc(0), truncated: true };
   }
-}
-
-function isUtf8(headers: ReadonlyMap<string, string>): boolean {
-  return !/charset="?(?:iso-8859|windows-125)/i.test(headers.get('content-type') ?? '');
-}
-
-function findTitle(markup: string, lower: string): string | null {
-  const start = lower.indexOf('<title');
-  if (start === -1) return null;
-  const open = lower.indexOf('>', start);
-  if (open === -1) return null;
-  const end = lower.indexOf('</title', open);
-  const raw = markup.slice(
-    open + 1,
-    Math.min(end === -1 ? open + 1 + titleLimit * 6 : end, open + 1 + titleLimit * 6),
-  );
-  return markupText(raw, true) || null;
-}
-
-function findGenerator(markup: string, lower: string, utf8: boolean): string | null {
-  let position = 0;
-  for (let count = 0; count < metaLimit; count++) {
-    const start = lower.indexOf('<meta', position);
-    if (start === -1) return null;
-    const element = markup.slice(start, start + 1024);
-    const tag = element.slice(0, element.indexOf('>') + 1);
-    if (/\bname\s?=\s?["']?generator\b/i.test(tag)) {
-      const content = /\bcontent\s?=\s?(?:"([^"]*)"|'([^']*)')/i.exec(tag);
-      return markupText(content?.[1] ?? content?.[2] ?? '', utf8) || null;
-    }
-    position = start + 5;
-  }
-  return null;
-}
-
-/** Text between tags: UTF-8 where valid, entities decoded, whitespace collapsed, at most `titleLimit` characters. */
-function markupText(latin1: string, utf8: boolean): string {
-  const bytes = Buffer.from(latin1, 'latin1');
-  const text = utf8 ? decodeText(bytes) : latin1;
-  return decodeEntities(text).replace(/\s+/g, ' ').trim().slice(0, titleLimit).toWellFormed();
-}
-
-function decodeText(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return bytes.toString('latin1');
-  }
-}
-
-const namedEntities: Record<string, string> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  copy: '\u00a9',
-  reg: '\u00ae',
-  trade: '\u2122',
-  ndash: '\u2013',
-  mdash: '\u2014',
-  hellip: '\u2026',
-  laquo: '\u00ab',
-  raquo: '\u00bb',
-  middot: '\u00b7',
-  bull: '\u2022',
-  rarr: '\u2192',
-  auml: '\u00e4',
-  ouml: '\u00f6',
-  uuml: '\u00fc',
-  Auml: '\u00c4',
-  Ouml: '\u00d6',
-  Uuml: '\u00dc',
-  szlig: '\u00df',
-  eacute: '\u00e9',
-  egrave: '\u00e8',
-  agrave: '\u00e0',
-  ccedil: '\u00e7',
-  ntilde: '\u00f1',
-};
-
-function decodeEntities(text: string): string {
-  return text.replace(
-    /&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,8}));/g,
-    (whole, decimal, hex, name) => {
-      if (name !== undefined)
-        return Object.hasOwn(namedEntities, name) ? (namedEntities[name] as string) : whole;
-      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      const lone = code >= 0xd800 && code <= 0xdfff;
-      return code === 0 || code > 0x10ffff || lone ? '\ufffd' : String.fromCodePoint(code);
-    },
-  );
 }

@@ -81,6 +81,12 @@ describe('web servers', () => {
     ['a page about listings', http('200 OK', '<title>Index of names</title><a href="/">x</a>'), []],
     ['a default page', http('200 OK', '<title>Welcome to nginx!</title>'), ['http-default-page']],
     [
+      'a default page in a comment',
+      http('200 OK', '<!-- <title>Welcome to nginx!</title> --><title>Staff</title>'),
+      [],
+    ],
+    ['a listing in a script', http('200 OK', '<script>"<title>Index of /</title>"</script><a href=x>'), []],
+    [
       'a Debian page',
       http('200 OK', '<title>Apache2 Debian Default Page: It works</title>'),
       ['http-default-page'],
