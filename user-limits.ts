@@ -68,6 +68,12 @@ const userLimits: Record<string, UserLimit[]> = {
       beyond: 'cut, with `truncated: true`',
       change: 'option `max_bytes` of `banner_grabber`',
     },
+    {
+      what: 'Host names of one address, beside its first, that are requested as sites',
+      value: amountText('maxSites', Number(bannerGrabber.options.max_sites?.Default)),
+      beyond: 'not requested; the warning `names_left_out` counts and names them',
+      change: 'option `max_sites` of `banner_grabber`',
+    },
     { what: 'Scans that wait', value: { key: 'queue.max_jobs' }, beyond: '503 `queue_full`' },
     {
       what: 'Recurring jobs of a tenant',

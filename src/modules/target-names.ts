@@ -1,12 +1,23 @@
 import type { Target } from '../domain/targets/target.ts';
 import type { DataContext } from '../engine/module.ts';
 
-/** The requested name of each address; servers behave differently when addressed by name. */
-export async function targetNames(data: DataContext): Promise<Map<string, string>> {
-  const names = new Map<string, string>();
-  if (!data.has('targets')) return names;
+/**
+ * The requested names of each address, deduplicated, in the given order; servers behave differently when addressed by
+ * name. The first one is that of the address, the others are sites beside it.
+ */
+export async function targetNames(data: DataContext): Promise<Map<string, string[]>> {
+  const names = new Map<string, Set<string>>();
+  if (!data.has('targets')) return new Map();
   for await (const { kind, value, ip } of data.stream<Target>('targets')) {
-    if (kind === 'hostname' && ip !== undefined && !names.has(ip)) names.set(ip, value);
+    if (kind !== 'hostname' || ip === undefined) continue;
+    const known = names.get(ip);
+    if (known) known.add(value);
+    else names.set(ip, new Set([value]));
   }
-  return names;
+  return new Map([...names].map(([ip, ofAddress]) => [ip, [...ofAddress]]));
+}
+
+/** The first name of each address. */
+export function firstNames(names: ReadonlyMap<string, readonly string[]>): Map<string, string> {
+  return new Map([...names].flatMap(([ip, [first]]) => (first === undefined ? [] : [[ip, first]])));
 }

@@ -132,6 +132,7 @@ it('nothing that a host said reaches the terminal as it came', () => {
         ...port,
         banner: hostile,
         tls: { version: hostile, cipher: hostile, client_certificate: hostile, error: hostile },
+        sites: [hostile],
         claims: [],
         findings: [],
       },

@@ -1,6 +1,7 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { classOf, type Finding } from '../../domain/finding.ts';
 import type { HostRow, PortRow, ResultRow } from '../../domain/result.ts';
+import { siteTexts } from '../../domain/text/site-text.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
 import { aliasesOf } from '../../knowledge/products/cpe-aliases.ts';
 import type { RuleCatalog } from '../../knowledge/rules/rule-catalog.ts';
@@ -59,6 +60,8 @@ export interface ExplainedPort {
   truncated: boolean;
   /** `error`: why the handshake did not complete. */
   tls: { version: unknown; cipher: unknown; client_certificate: unknown; error: unknown } | null;
+  /** Further names that were requested, with their pages and certificates. */
+  sites: string[];
   claims: ExplainedClaim[];
   findings: ExplainedFinding[];
 }
@@ -186,6 +189,7 @@ function explainPort(row: PortRow, findings: HostRows['findings'], context: Cont
     banner_b64: row.banner_b64 ?? null,
     truncated: row.truncated ?? false,
     tls: tls ? tlsOf(tls) : null,
+    sites: siteTexts(row),
     claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, row, context)),
     findings: mostUrgentFirst(findings, ({ finding }) => finding).map(({ finding }) =>
       explainFinding(finding, fingerprints, context),

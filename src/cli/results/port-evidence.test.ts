@@ -35,6 +35,19 @@ describe('the evidence of a port', () => {
     expect(of({ banner: 'HTTP/1.1 200 OK\r\n\r\n<html>' })).toBe('');
   });
 
+  it('names the pages of further names, and counts the rest', () => {
+    const site = (name: string, http?: object, tls?: object) => ({ name, http, tls });
+    const sites = [
+      site('v2.test', { status: 200, title: 'Two' }),
+      site('v3.test', { status: 404, reason: 'Not Found' }, { certificate: { subject: 'CN=v3.test' } }),
+      site('v4.test'),
+      site('v5.test', { status: 302, location: 'https://x/' }),
+    ];
+    expect(of({ attributes: { http: { status: 200, title: 'One' }, sites } })).toBe(
+      '"One", v2.test "Two", v3.test 404 Not Found, certificate CN=v3.test, v4.test without a response, 1 more name',
+    );
+  });
+
   it('says that clients need a certificate', () => {
     const tls = { client_certificate: 'required', certificate: { subject: 'CN=vault.example' } };
     const claim = { match: 'tls', evidence: 'TLSv1.2 TLS_AES_128' } as NonNullable<
@@ -44,6 +57,10 @@ describe('the evidence of a port', () => {
       'certificate vault.example, client certificate required',
     );
     expect(of({ banner: '', tls: { client_certificate: 'required' } })).toBe('client certificate required');
+    const ending = { ...tls, certificate: { ...tls.certificate, not_after: '2026-10-08T00:00:00Z' } };
+    expect(of({ banner: '', tls: ending })).toBe(
+      'client certificate required, certificate vault.example ends in 2 days',
+    );
   });
 
   it('names a certificate that ends soon, or one that is all there is', () => {

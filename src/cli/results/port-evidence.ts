@@ -1,10 +1,13 @@
 import { doubtOf, type PortRow } from '../../domain/result.ts';
 import type { UnidentifiedReason } from '../../domain/text/banner.ts';
 import { readableLine } from '../../domain/text/readable-banner.ts';
+import { siteTexts } from '../../domain/text/site-text.ts';
 
 const dayMs = 86_400_000;
 /** Days before its end from which a certificate is mentioned. */
 const expiringDays = 30;
+/** Further names of a port that are shown. */
+const shownSites = 3;
 
 /**
  * What the row of a port does not say yet: title or redirect of a page, status, an expiring certificate, package
@@ -12,7 +15,12 @@ const expiringDays = 30;
  * @param at time of the scan, milliseconds since 1970
  */
 export function portEvidence(row: PortRow, at: number): string {
-  const facts = [webEvidence(row) ?? lockEvidence(row) ?? greetingEvidence(row), expiryEvidence(row, at)];
+  const expiry = expiryEvidence(row, at);
+  const facts = [
+    webEvidence(row) ?? lockEvidence(row, expiry === '') ?? greetingEvidence(row),
+    expiry,
+    ...sitesEvidence(row),
+  ];
   const shown = facts.filter((fact) => fact !== '').join(', ');
   if (shown !== '') return shown;
   const doubt = doubtOf(row);
@@ -47,9 +55,11 @@ function webEvidence({ attributes, service }: PortRow): string | null {
 }
 
 /** `certificate web-1.example.net, client certificate required`; null if clients need none. */
-function lockEvidence(row: PortRow): string | null {
+function lockEvidence(row: PortRow, named: boolean): string | null {
   if (objectOf(row.tls)?.['client_certificate'] !== 'required') return null;
-  return [certificateName(row), 'client certificate required'].filter((part) => part !== null).join(', ');
+  return [named ? certificateName(row) : null, 'client certificate required']
+    .filter((part) => part !== null)
+    .join(', ');
 }
 
 function greetingEvidence(row: PortRow): string {
@@ -72,6 +82,16 @@ function saysNothingNew(text: string, service: PortRow['service']): boolean {
     if (word !== '') rest = rest.replace(word.toLowerCase(), '');
   }
   return !/[\p{L}\p{N}]/u.test(rest.replace(/^(?:\d{3}\b|ssh-\d\.\d+-|server:)/, ''));
+}
+
+/** The pages of further names; more are counted. */
+function sitesEvidence(row: PortRow): string[] {
+  const sites = siteTexts(row);
+  const left = sites.length - shownSites;
+  return [
+    ...sites.slice(0, shownSites),
+    ...(left > 0 ? [`${left} more ${left === 1 ? 'name' : 'names'}`] : []),
+  ];
 }
 
 function expiryEvidence(row: PortRow, at: number): string {

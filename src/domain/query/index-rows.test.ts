@@ -77,6 +77,18 @@ describe('indexedRows', () => {
     expect(row.banner?.length).toBe(4096);
   });
 
+  it('finds titles and certificates of further sites', () => {
+    const site = (name: string) => ({
+      name,
+      http: { title: `Page ${name}` },
+      tls: { certificate: { subject: `CN=${name}`, sans: [name] } },
+    });
+    const attributes = { http: { title: 'One' }, sites: [site('v2'), { name: 'v3' }, site('v4')] };
+    const row = indexedRow(null, port(443, { attributes }), null);
+    expect(row.title).toBe('One | Page v2 | Page v4');
+    expect(row.certificate).toEqual(['CN=v2', 'v2', 'CN=v4', 'v4']);
+  });
+
   it('takes what a plugin wrote in the wrong form', () => {
     const tls = { version: 3, versions: 'x', certificate: { error: 'unreadable', sans: [1, null, 'a'] } };
     const row = indexedRow(null, port(1, { tls, attributes: { http: null } }), null);

@@ -134,10 +134,28 @@ function portFields({ state, reason, service, banner, tls, attributes }: PortRow
     reason: text(reason),
     ...(service && serviceFields(service)),
     banner: text(banner, maxBannerText),
-    title: text(objectOf(attributes?.['http'])['title']),
+    title: text(titleOf(attributes)),
     tls: tlsTexts(objectOf(tls)),
-    certificate: certificateTexts(objectOf(tls?.['certificate'])),
+    certificate: [
+      ...certificateTexts(objectOf(tls?.['certificate'])),
+      ...sitesOf(attributes).flatMap((site) =>
+        certificateTexts(objectOf(objectOf(site['tls'])['certificate'])),
+      ),
+    ],
   };
+}
+
+/** The titles of a port and its further sites. */
+function titleOf(attributes: PortRow['attributes']): string | null {
+  const pages = [attributes?.['http'], ...sitesOf(attributes).map((site) => site['http'])];
+  const titles = pages.map((page) => objectOf(page)['title']).filter((title) => typeof title === 'string');
+  return titles.length === 0 ? null : [...new Set(titles)].join(' | ');
+}
+
+/** The further sites of a port. */
+function sitesOf(attributes: PortRow['attributes']): Record<string, unknown>[] {
+  const sites = attributes?.['sites'];
+  return Array.isArray(sites) ? sites.map(objectOf) : [];
 }
 
 function serviceFields({ name, product, vendor, version, cpe }: ServiceSummary): Partial<IndexedRow> {

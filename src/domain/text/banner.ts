@@ -128,6 +128,24 @@ export interface Banner extends Endpoint {
   exchange?: Exchange[] | undefined;
   /** Only in the first banner of a port whose probes timed out, or that was not probed; or in one of its own. */
   unidentified_reason?: UnidentifiedReason | undefined;
+  /** The responses to the further requested names of the address; the others are those to its first name. */
+  sites?: SiteBanner[] | undefined;
+}
+
+/** A response of a port to a request that named another host. */
+export interface SiteBanner extends Omit<Banner, 'sites'> {
+  name: string;
+}
+
+/** The responses of a port by the name in the request, in the order of the names; null is that of the port itself. */
+export function responsesByName(banner: Banner): Map<string | null, Banner[]> {
+  const responses = new Map<string | null, Banner[]>([[null, [banner]]]);
+  for (const site of banner.sites ?? []) {
+    const known = responses.get(site.name);
+    if (known) known.push(site);
+    else responses.set(site.name, [site]);
+  }
+  return responses;
 }
 
 const hexDigits = '0123456789abcdef';

@@ -250,15 +250,19 @@ function specificity(claim: Claim): number {
 /**
  * The record of a port: the best claim with the others as alternatives; null when none reaches `minConfidence` (0..1).
  * Contains at most `maxProtocols` different services.
+ * @param siteClaims about further sites of the port: only as alternatives, unless there are no others
  */
 export function resolveClaims(
   endpoint: Endpoint,
   claims: readonly Claim[],
   { minConfidence, maxProtocols }: { minConfidence: number; maxProtocols: number },
+  siteClaims: readonly Claim[] = [],
 ): Fingerprint | null {
   const services = new Set<string>();
   const kept: Claim[] = [];
-  for (const claim of withoutOriginals(claims, minConfidence).sort(compareClaims)) {
+  const further = siteClaims.filter((claim) => !claims.some((own) => isSame(own, claim)));
+  const ordered = [...claims.toSorted(compareClaims), ...further.sort(compareClaims)];
+  for (const claim of withoutOriginals(ordered, minConfidence)) {
     if (confidenceOf(claim) < minConfidence) continue;
     if (!services.has(claim.match) && services.size >= maxProtocols) continue;
     services.add(claim.match);
@@ -314,7 +318,7 @@ const rememberedPorts = 4096;
  * record, so memory is bounded and nothing waits for a last banner.
  */
 export class PortClaims {
-  readonly #ports = new Map<string, { claims: Claim[]; told: Fingerprint | null }>();
+  readonly #ports = new Map<string, { claims: Claim[]; sites: Claim[]; told: Fingerprint | null }>();
   readonly #rules: { minConfidence: number; maxProtocols: number };
 
   constructor(rules: { minConfidence: number; maxProtocols: number }) {
@@ -322,19 +326,20 @@ export class PortClaims {
   }
 
   /** Adds the claims of a banner; returns the port's record when it is new or better than the one reported before. */
-  add(endpoint: Endpoint, claims: readonly Claim[]): Fingerprint | null {
-    if (claims.length === 0) return null;
+  add(endpoint: Endpoint, claims: readonly Claim[], siteClaims: readonly Claim[] = []): Fingerprint | null {
+    if (claims.length === 0 && siteClaims.length === 0) return null;
     const entry = this.#entry(endpoint);
     for (const claim of claims) addClaim(entry.claims, claim);
-    const settled = resolveClaims(endpoint, entry.claims, this.#rules);
+    for (const claim of siteClaims) addClaim(entry.sites, claim);
+    const settled = resolveClaims(endpoint, entry.claims, this.#rules, entry.sites);
     if (!settled || (entry.told && !isBetter(settled, entry.told))) return null;
     entry.told = settled;
     return settled;
   }
 
-  #entry(endpoint: Endpoint): { claims: Claim[]; told: Fingerprint | null } {
+  #entry(endpoint: Endpoint): { claims: Claim[]; sites: Claim[]; told: Fingerprint | null } {
     const key = `${endpoint.host} ${endpoint.port} ${endpoint.protocol}`;
-    const entry = this.#ports.get(key) ?? { claims: [], told: null };
+    const entry = this.#ports.get(key) ?? { claims: [], sites: [], told: null };
     // Move to the end: the first key is the least recently used.
     this.#ports.delete(key);
     this.#ports.set(key, entry);

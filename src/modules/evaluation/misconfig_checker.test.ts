@@ -278,3 +278,27 @@ describe('the option', () => {
     expect(problems(checkIds.join(','))).toEqual([]);
   });
 });
+
+describe('further sites of a port', () => {
+  it('add their findings and the evidence by name', async () => {
+    const page = http('200 OK\r\nContent-Type: text/html', '<p>');
+    const site = (name: string, notAfter: string) => ({
+      ...bannerOf(443, page, { probe: 'http', ...tls({ commonName: name, notAfter }) }),
+      name,
+    });
+    const sites = [site('v2.test', day(-3)), site('v3.test', day(60))];
+    const main = bannerOf(443, page, { probe: 'http', ...tls({ commonName: 'v1.test' }), sites });
+    const targets = ['v1.test', 'v2.test', 'v3.test'].map((value) => ({
+      kind: 'hostname',
+      value,
+      ip: main.host,
+    }));
+    const found = await checkBanners([main], {}, { targets });
+    const evidenceOf = (id: string) => found.filter((each) => each.id === id).map(({ evidence }) => evidence);
+    expect(evidenceOf('tls-cert-expired')).toEqual([expect.stringMatching(/^v2\.test: CN=v2\.test/)]);
+    expect(evidenceOf('http-security-headers')).toEqual([
+      expect.stringMatching(/\(also v2\.test, v3\.test\)$/),
+    ]);
+    expect(evidenceOf('tls-cert-wrong-name')).toEqual([]);
+  });
+});

@@ -1,7 +1,7 @@
 import { classOf, type HostFinding, plainAction } from '../../domain/finding.ts';
 import type { Endpoint } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
-import type { Banner } from '../../domain/text/banner.ts';
+import { type Banner, responsesByName } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
@@ -9,7 +9,8 @@ import { listItems } from '../../engine/options.ts';
 import { checkIds, checks } from '../../knowledge/checks/all.ts';
 import { type Check, CheckResponse, evidence } from '../../knowledge/checks/check.ts';
 import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
-import { targetNames } from '../target-names.ts';
+import { siteEvidence } from '../../knowledge/site-proofs.ts';
+import { firstNames, targetNames } from '../target-names.ts';
 
 export default defineModule({
   name: 'misconfig_checker',
@@ -31,7 +32,7 @@ export default defineModule({
     const requested = new Set(listItems(ctx.options.checks));
     const isRequested = ({ id }: Pick<Check, 'id'>) => requested.has('all') || requested.has(id);
     const chosen = checks.filter(isRequested);
-    const names = await targetNames(data);
+    const names = firstNames(await targetNames(data));
     const published = new Set<string>();
     const publish = async (finding: HostFinding) => {
       const identity = `${finding.id} ${finding.host} ${finding.port}`;
@@ -42,9 +43,20 @@ export default defineModule({
     const work = new LongWork();
     const evaluate = async (banner: Banner) => {
       if (work.isDue) await work.yield();
-      const response = new CheckResponse(banner, names.get(banner.host) ?? null, Date.now());
+      const now = Date.now();
+      const responses = [...responsesByName(banner)].flatMap(([name, banners]) =>
+        banners.map((each) => ({
+          name,
+          response: new CheckResponse(each, name ?? names.get(banner.host) ?? null, now),
+        })),
+      );
       for (const check of chosen) {
-        const evidence = check.prove(response);
+        const evidence = siteEvidence(
+          responses.flatMap(({ name, response }) => {
+            const proof = check.prove(response);
+            return proof === null ? [] : [{ name, proof }];
+          }),
+        );
         if (evidence !== null) await publish(findingOf(check, banner, evidence, check.confidence));
       }
     };

@@ -327,3 +327,11 @@ test('warns that it evaluated nothing without a parser before it', async () => {
   const { warnings } = await tryModule(definition, { inputs: { service_fingerprints: [] } });
   expect(warnings).toEqual([expect.stringMatching(/^not_evaluated: /)]);
 });
+
+test('a weakness of a further site names it', async () => {
+  const weak = { name: 'v2.test', tls: { ...handshake, certificate: { ...certificate, key: 'RSA 1024' } } };
+  const found = await run([parsed('tls_parser', { tls: handshake, sites: [weak, { name: 'v3.test' }] })]);
+  expect(found.map(({ id, evidence }) => [id, evidence])).toEqual([
+    ['tls-weak-key', expect.stringMatching(/^v2\.test: /)],
+  ]);
+});

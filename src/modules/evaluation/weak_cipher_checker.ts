@@ -6,6 +6,7 @@ import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
 import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
+import { siteEvidence } from '../../knowledge/site-proofs.ts';
 import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
 import { type TlsRequirements, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
@@ -64,7 +65,25 @@ export default defineModule({
   },
 });
 
+/** Those of the port and of its further sites, each once. */
 function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsRequirements): Weakness[] {
+  const { sites, ...own } = attributes;
+  const named = (Array.isArray(sites) ? sites : []) as { name: string }[];
+  const found = [{ name: null, ...own }, ...named].flatMap(({ name, ...facts }) =>
+    weaknessesIn(parser, facts, demands).map((weakness) => ({ name, weakness })),
+  );
+  return [...Map.groupBy(found, ({ weakness }) => weakness.id).values()].map((same) => {
+    const [first] = same;
+    const proofs = same.map(({ name, weakness }) => ({ name, proof: weakness.evidence }));
+    return { ...(first as (typeof same)[number]).weakness, evidence: siteEvidence(proofs) ?? '' };
+  });
+}
+
+function weaknessesIn(
+  parser: string,
+  attributes: Record<string, unknown>,
+  demands: TlsRequirements,
+): Weakness[] {
   const { tls, ssh } = attributes as { tls?: Partial<TlsFacts>; ssh?: Partial<SshFacts> };
   if (parser === 'tls_parser' && tls) return tlsWeaknesses(tls, demands);
   if (parser === 'ssh_parser' && ssh) return sshWeaknesses(ssh);

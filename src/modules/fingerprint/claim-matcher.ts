@@ -82,7 +82,13 @@ async function matcherOf(
   ]);
   const ports = new PortClaims({ minConfidence: minConfidence / 100, maxProtocols });
   return (banner) => {
-    const { host, port, protocol } = banner;
-    return ports.add({ host, port, protocol }, claimsOf(banner, catalogue, kinds)) ?? null;
+    const { host, port, protocol, sites = [] } = banner;
+    const ofSites = sites.flatMap((site) =>
+      claimsOf(site, catalogue, kinds).map((claim) => ({
+        ...claim,
+        evidence: `${site.name}: ${claim.evidence}`,
+      })),
+    );
+    return ports.add({ host, port, protocol }, claimsOf(banner, catalogue, kinds), ofSites) ?? null;
   };
 }

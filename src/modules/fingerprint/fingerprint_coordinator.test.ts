@@ -46,3 +46,17 @@ test('a rules file that is wrong fails the module with file and line', async () 
 test('unknown options are refused', async () => {
   await expect(run([], { colour: 'red' })).rejects.toThrow(/colour/);
 });
+
+test('products of further sites stand beside that of the port, with the name in their evidence', async () => {
+  const site = (name: string, text: string) => ({ ...bannerOf(80, text, { probe: 'http' }), name });
+  const sites = [
+    site('v2.test', 'HTTP/1.1 200 OK\r\nServer: Apache/2.4.58\r\n\r\n'),
+    site('v3.test', 'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\r\n'),
+  ];
+  const [found] = await run([{ ...web, sites }]);
+  expect(found?.product).toBe('nginx');
+  expect(found?.evidence).not.toContain('test');
+  expect(found?.alternatives.map(({ product, evidence }) => [product, evidence])).toEqual([
+    ['Apache httpd', expect.stringMatching(/^v2\.test: /)],
+  ]);
+});

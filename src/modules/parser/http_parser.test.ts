@@ -34,3 +34,22 @@ test('max_body cuts a body', async () => {
     { service: 'http', truncated: true, attributes: { http: { body_size: 4, title: null } } },
   ]);
 });
+
+test('further sites of a port have facts of their own', async () => {
+  const site = (name: string, body: string, probe = 'http') => ({
+    ...bannerOf(80, body && `HTTP/1.1 200 OK\r\n\r\n${body}`, { probe }),
+    name,
+  });
+  const sites = [site('v2.test', '<title>Two</title>'), site('v3.test', ''), site('v2.test', '', 'favicon')];
+  const found = await runModule<ParsedService>(definition, { banners: [bannerOf(80, page, { sites })] });
+  expect(found).toMatchObject([
+    {
+      service: 'http',
+      attributes: {
+        http: { title: 'Hello' },
+        sites: [{ name: 'v2.test', http: { title: 'Two' } }, { name: 'v3.test' }],
+      },
+    },
+  ]);
+  expect(found).toHaveLength(1);
+});

@@ -21,3 +21,9 @@ test('recognizes SSH on any port', async () => {
     },
   ]);
 });
+
+test('sites of a web server are none of its business', async () => {
+  const web = 'HTTP/1.1 200 OK\r\n\r\n';
+  const banner = bannerOf(80, web, { sites: [{ ...bannerOf(80, web), name: 'v2.test' }] });
+  expect(await runModule(definition, { banners: [banner] })).toEqual([]);
+});

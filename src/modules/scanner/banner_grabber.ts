@@ -6,7 +6,7 @@ import { isUntouchable, probeForPort } from '../../knowledge/probes/probes.ts';
 import { observedService } from '../../knowledge/rules/claims.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import { shuffled } from '../../net/packets/frame/permutation.ts';
-import { targetNames } from '../target-names.ts';
+import { firstNames, targetNames } from '../target-names.ts';
 import { readBrokenHandshake } from './broken-handshake.ts';
 import type { HostEvidence, PortSign } from './host-evidence.ts';
 import { OpenPorts, type PlannedPort } from './open-ports.ts';
@@ -16,6 +16,7 @@ import { plannedTcpPorts } from './port-plan.ts';
 import { type PortSession, probePort } from './port-session.ts';
 import { scanOptions } from './scan-options.ts';
 import { SessionPlaces, type SessionReport } from './session-places.ts';
+import { probeSites, SiteNames } from './site-probing.ts';
 import { SlowHosts } from './slow-hosts.ts';
 import { TarpitWarning } from './tarpit-warning.ts';
 import { probeUdpPort } from './udp-session.ts';
@@ -58,6 +59,14 @@ export default defineModule({
         'Enumerate the TLS versions, cipher suites and groups a server accepts, by many handshakes (requires tls); also request the RSA key and shortest group of SSH servers, and a compressed page from web servers over TLS.',
       Default: false,
     },
+    max_sites: {
+      Type: 'int',
+      Description:
+        'Maximum number of host names of one address, beside its first, that are requested as sites of their own.',
+      Default: 16,
+      Min: 0,
+      Max: 1000,
+    },
     intrusive: {
       Type: 'bool',
       Description:
@@ -72,6 +81,9 @@ export default defineModule({
     const { options, signal } = ctx;
     if (options.protocol === 'udp') throw new Error('banner_grabber supports only TCP ports in this build');
     const net = ctx.net.limitedTo(options.rate);
+    const names = await targetNames(data);
+    const sites = new SiteNames(names, options.max_sites);
+    if (options.probes !== 'none') sites.warn(ctx);
     const settings: PortSessionSettings = {
       net,
       signal,
@@ -81,7 +93,7 @@ export default defineModule({
       tls: options.tls,
       intrusive: options.intrusive,
       thorough: options.tls_enumerate,
-      names: await targetNames(data),
+      names: firstNames(names),
       slowHosts: new SlowHosts(),
       stretch: 1,
       onConnected: () => undefined,
@@ -107,8 +119,9 @@ export default defineModule({
       const shown = !skipped && settings.tls ? await readBroken(endpoint, probing.banners) : probing.banners;
       const enumerated =
         !skipped && options.tls_enumerate && settings.tls ? await enumerate(endpoint, shown) : shown;
+      const complete = !skipped && settings.ask ? await probeNames(endpoint, enumerated) : enumerated;
       if (signal.aborted) return null;
-      await data.append<Banner>('banners', ...enumerated);
+      await data.append<Banner>('banners', ...complete);
       done += 1;
       ctx.progress(done);
       // Many services wait for the client: who only listens learns nothing from silence.
@@ -121,6 +134,8 @@ export default defineModule({
       );
     const readBroken = (endpoint: Endpoint, banners: Banner[]) =>
       net.throughPauses(() => readBrokenHandshake(endpoint, banners, settings), signal);
+    const probeNames = (endpoint: Endpoint, banners: Banner[]) =>
+      net.throughPauses(() => probeSites(endpoint, banners, sites.of(endpoint.host), settings), signal);
     const enumerate = (endpoint: Endpoint, banners: Banner[]) =>
       settings.ask
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)

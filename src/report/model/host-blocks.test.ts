@@ -99,6 +99,7 @@ describe('the blocks of hosts', () => {
       said: '',
       saidLength: 0,
       tls: '',
+      sites: '',
       missing: '',
       plugins: '',
     });
@@ -116,6 +117,26 @@ describe('the blocks of hosts', () => {
     );
     expect(second?.missing).toMatch(/^The TLS enumeration ended early/);
     expect(second?.plugins).toBe('mine@1.0.0');
+  });
+
+  it('name the further sites of a port, and what servers require or reject', async () => {
+    const site = (name: string) => ({ name, http: { status: 200, title: `Page of ${name}` } });
+    const names = Array.from({ length: 18 }, (_, index) => `v${index + 2}.example`);
+    const [block] = await blocksOf([
+      portRow('10.0.0.1', 80, { attributes: { sites: names.map(site) } }),
+      portRow('10.0.0.1', 443, {
+        tls: {
+          version: 'TLSv1.2',
+          versions: ['TLSv1.2'],
+          client_certificate: 'required',
+          error: 'the server rejected it',
+        },
+      }),
+    ]);
+    expect(block?.ports[0]?.sites).toMatch(
+      /^Sites: v2\.example "Page of v2\.example"; .*v17\.example"; 2 more$/,
+    );
+    expect(block?.ports[1]?.tls).toBe('TLS 1.2, client certificate required, the server rejected it');
   });
 
   it('have the findings in the order of the fix list, once per kind and class with their ports', async () => {

@@ -8,6 +8,7 @@ import {
   type ResultRow,
   type VulnerabilityRow,
 } from '../../domain/result.ts';
+import { siteTexts } from '../../domain/text/site-text.ts';
 import { completeRow } from '../../workspace/record/row-line.ts';
 import { detachedStart, oneLine, shortenedText } from './bounded.ts';
 import { remedyOf } from './findings/actions.ts';
@@ -31,6 +32,8 @@ const maxNames = 20;
 const maxBannerLength = 4000;
 /** Longest other text of a host in a report, characters. */
 const maxTextLength = 300;
+/** Further sites of a port that are listed; more are counted. */
+const maxSites = 16;
 
 /** The hosts of a report, one by one, in the order of their rows. */
 export async function* hostBlocks(report: Report, rows: AsyncIterable<ResultRow>): AsyncGenerator<HostBlock> {
@@ -185,9 +188,19 @@ function portLine(row: PortRow): PortLine {
     said: detachedStart(said, maxBannerLength),
     saidLength: said.length,
     tls: tlsText(row),
+    sites: sitesText(row),
     missing: missingOf(row)?.missing ?? '',
     plugins: shortenedText(producersOf(row).map(producerText).join(', '), maxTextLength),
   };
+}
+
+/** `Sites: v2.example "Shop"; v3.example 404 Not Found`; empty without further names. */
+function sitesText(row: PortRow): string {
+  const texts = siteTexts(row);
+  const left = texts.length - maxSites;
+  const shown = texts.slice(0, maxSites).map((text) => oneLine(text, maxTextLength));
+  if (left > 0) shown.push(`${left} more`);
+  return shown.length === 0 ? '' : `Sites: ${shown.join('; ')}`;
 }
 
 /** `TLS 1.2 and 1.3, certificate CN=web-1 by CN=Example CA, until Mar 4, 2027`; empty without TLS. */

@@ -380,6 +380,8 @@ export interface PortLine {
   saidLength: number;
   /** `TLS 1.2 and 1.3, certificate CN=…, until Mar 4, 2027`; empty without TLS. */
   tls: string;
+  /** The further names that were requested, with their pages and certificates; empty without any. */
+  sites: string;
   /** Why it was not identified, or what is missing; empty if nothing is. */
   missing: string;
   plugins: string;

@@ -145,6 +145,28 @@ describe('ResultRecorder', () => {
     expect(row).toMatchObject({ banner: '', unidentified_reason: 'unproven' });
   });
 
+  it('joins what several parsers read of the further sites of a port', async () => {
+    const { rows, recorder } = record();
+    const parsed = { ...endpoint, service: 'https', parser: 'x', truncated: false };
+    const publish = (protocol: string) =>
+      recorder.take('parsed_services', {
+        ...parsed,
+        attributes: { [protocol]: { of: 'v1' }, sites: [{ name: 'v2.test', [protocol]: { of: 'v2' } }] },
+      });
+    void publish('http');
+    void publish('tls');
+    await recorder.flush();
+    expect(merged(rows)).toContainEqual(
+      expect.objectContaining({
+        tls: { of: 'v1' },
+        attributes: {
+          http: { of: 'v1' },
+          sites: [{ name: 'v2.test', http: { of: 'v2' }, tls: { of: 'v2' } }],
+        },
+      }),
+    );
+  });
+
   it('marks a port whose probes had no time, until it is probed again after a resume', async () => {
     const { rows, recorder } = record();
     const port = { type: 'port', timestamp: '', ...endpoint, state: 'open', reason: 'syn-ack' } as const;

@@ -261,6 +261,10 @@ export class ResultRecorder {
       if (tls && typeof tls === 'object') row.tls = { ...row.tls, ...(tls as Record<string, unknown>) };
       for (const [name, facts] of Object.entries(others)) {
         const known = row.attributes?.[name];
+        if (name === 'sites' && Array.isArray(facts)) {
+          row.attributes = { ...row.attributes, sites: joinedSites(known, facts) };
+          continue;
+        }
         const both = isObject(known) && isObject(facts) ? { ...known, ...facts } : facts;
         row.attributes = { ...row.attributes, [name]: both };
       }
@@ -417,6 +421,14 @@ function openRowKey(row: PortRow): string {
 /** A row without state and reason. */
 function blankPort({ host, port, protocol }: Endpoint): PortRow {
   return { type: 'port', timestamp: now(), host, port, protocol } as PortRow;
+}
+
+/** The sites of a port with the facts of several parsers, by name. */
+function joinedSites(known: unknown, added: readonly unknown[]): unknown[] {
+  const sites = new Map<unknown, Record<string, unknown>>();
+  for (const site of [...(Array.isArray(known) ? known : []), ...added])
+    if (isObject(site)) sites.set(site['name'], { ...sites.get(site['name']), ...site });
+  return [...sites.values()];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -32,6 +32,7 @@ const ssh = {
   banner: 'SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n',
   truncated: false,
   tls: null,
+  sites: [],
   claims: [
     {
       match: 'ssh',

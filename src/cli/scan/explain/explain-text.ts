@@ -63,6 +63,7 @@ function portBlock(explanation: Explanation, port: ExplainedPort, view: ExplainV
   const facts: [string, string][] = [
     ['sent', sentText(port, style)],
     ...(port.tls ? [['tls', tlsText(port.tls)] satisfies [string, string]] : []),
+    ...port.sites.map((site): [string, string] => ['site', site]),
     ['rule', claim ? ruleText(claim) : 'none matches'],
     ...(explanation.os
       ? [

@@ -15,6 +15,7 @@ const line: PortLine = {
   said: '',
   saidLength: 0,
   tls: '',
+  sites: '',
   missing: '',
   plugins: '',
 };

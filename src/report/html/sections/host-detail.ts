@@ -82,9 +82,10 @@ function portRow(line: PortLine): string {
   );
 }
 
-function portNotes({ tls, missing, plugins }: PortLine): string {
+function portNotes({ tls, sites, missing, plugins }: PortLine): string {
   const notes = [
     tls === '' ? '' : paragraphText(tls),
+    sites === '' ? '' : paragraphText(sites),
     missing === '' ? '' : `not identified: ${cellText(missing)}`,
     plugins === '' ? '' : `Plugin ${cellText(plugins)}`,
   ].filter((note) => note !== '');

@@ -212,7 +212,7 @@ function serviceText({ service, state }: PortLine): string {
 }
 
 /** What the service said, its TLS, and what is missing, below each other. */
-function saidParts({ said, saidLength, tls, missing, plugins }: PortLine): CellPart[] {
+function saidParts({ said, saidLength, tls, sites, missing, plugins }: PortLine): CellPart[] {
   const parts: CellPart[] = [];
   if (said !== '') {
     const text = said.slice(0, maxSaidLength);
@@ -220,7 +220,9 @@ function saidParts({ said, saidLength, tls, missing, plugins }: PortLine): CellP
       text.length < saidLength ? [plain(` … ${numberText(saidLength)} characters`, styles.note)] : [];
     parts.push({ pieces: [plain(controlText(text), styles.monoSmall), ...more], line: 11, maxLines: 4 });
   }
-  const notes = [tls, missing, plugins === '' ? '' : `Recorded by ${plugins}.`].filter((note) => note !== '');
+  const notes = [tls, sites, missing, plugins === '' ? '' : `Recorded by ${plugins}.`].filter(
+    (note) => note !== '',
+  );
   for (const note of notes) parts.push({ pieces: [plain(note, styles.note)], line: 10, maxLines: 3 });
   return parts.length > 0 ? parts : [{ pieces: [plain('nothing', styles.cellThird)], line: 11 }];
 }

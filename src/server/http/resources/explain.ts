@@ -85,6 +85,9 @@ const explanationSchema = Type.Object({
       banner_b64: nullableText,
       truncated: Type.Boolean(),
       tls: Type.Union([Type.Null(), openObject]),
+      sites: Type.Array(Type.String(), {
+        description: 'further names that were requested, with their pages and certificates',
+      }),
       claims: Type.Array(claimSchema, { description: 'about the product; the chosen one first' }),
       findings: Type.Array(findingSchema),
     }),
