@@ -117,7 +117,6 @@ export function CodeEditor(props: CodeEditorProps): ReactNode {
             spellCheck={false}
             autoCapitalize="none"
             autoComplete="off"
-            wrap="off"
             className="absolute inset-0 block h-full w-full resize-none overflow-hidden whitespace-pre bg-transparent pt-2 text-transparent caret-text-1 outline-none forced-colors:text-[transparent]"
             style={{ paddingLeft: gutter }}
             value={value}

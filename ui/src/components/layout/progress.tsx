@@ -16,19 +16,19 @@ export interface ProgressProps {
 export function Progress({ value, max, label, still, height = 4 }: ProgressProps): ReactNode {
   const share = max > 0 ? Math.min(100, Math.floor((value / max) * 1000) / 10) : 0;
   return (
-    <div
+    <span
       role="progressbar"
       aria-label={label}
       aria-valuemin={0}
       aria-valuemax={Math.max(max, 0)}
       aria-valuenow={Math.min(value, max)}
       aria-valuetext={percent(value, max)}
-      className={`overflow-hidden rounded-[3px] bg-surface-3 forced-colors:border ${height === 6 ? 'h-1.5' : 'h-1'}`}
+      className={`block overflow-hidden rounded-[3px] bg-surface-3 forced-colors:border ${height === 6 ? 'h-1.5' : 'h-1'}`}
     >
-      <div
-        className={`h-full rounded-[3px] forced-colors:bg-[Highlight] ${still ? 'bg-line-strong' : 'bg-accent'}`}
+      <span
+        className={`block h-full rounded-[3px] forced-colors:bg-[Highlight] ${still ? 'bg-line-strong' : 'bg-accent'}`}
         style={{ width: `${share}%` }}
       />
-    </div>
+    </span>
   );
 }
