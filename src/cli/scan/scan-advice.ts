@@ -85,7 +85,16 @@ function ofCount(count: bigint, limit: number): Advice {
   ];
 }
 
-function ofTarget({ value = '', reason = '', hint = '' }: Problem, { origin }: AdviceSources): Advice | null {
+function ofTarget(
+  { value = '', reason = '', hint = '' }: Problem,
+  { flags, origin }: AdviceSources,
+): Advice | null {
+  // `-p 22 80`
+  if (/^\d{1,5}$/.test(value))
+    return [
+      `target "${value}" is a number; ports are separated by commas`,
+      `-p ${flags.ports === undefined ? '' : `${flags.ports},`}${value}`,
+    ];
   if (reason.includes('a host with a port')) {
     const colon = value.lastIndexOf(':');
     const host = value.slice(0, colon).replace(/^\[|\]$/g, '');
@@ -113,7 +122,7 @@ function ofScope(value: string, hint: string, origin: AdviceSources['origin']): 
   if (key === undefined || where === undefined) return null;
   const place = where === 'default' ? '' : ` (${where.replace(/^.*\//, '').replace(/:\d+$/, '')})`;
   if (key === 'deny') return [`${value} is in scanner.scope.deny${place}`, `a list without it there`];
-  const length = /[/-]/.test(value) ? '' : value.includes(':') ? '/128' : '/32';
+  const length = /[/*,-]/.test(value) ? '' : value.includes(':') ? '/128' : '/32';
   return [`${value} is not in scanner.scope.allow${place}`, `add ${value}${length} there`];
 }
 

@@ -20,7 +20,7 @@ function lettersOf(text: string): string {
 }
 
 function looksLikeTarget(text: string): boolean {
-  if (text.startsWith('@')) return true;
+  if (text.startsWith('@') || text.includes('://')) return true;
   if (!/[.:/]|^localhost$/.test(text)) return false;
   return parseTargets([text.replace(/:\d+$/, '')]).problems.length === 0;
 }

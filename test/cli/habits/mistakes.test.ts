@@ -20,8 +20,14 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
     ['--profile port-scan', 'no profile "port-scan", it is a graph', '--dag port-scan'],
     ['-p standart', 'no profile "standart"', '--profile standard (also deep, infrastructure, quick, webapp)'],
     ['--profile 22', 'no profile "22"', '-p 22'],
+    ['-p htpp', '"htpp" is no service, and no profile', '-p http'],
+    ['-p top', '"top" is no port list, and no profile', '-p top-100'],
+    ['-p 22 80', 'target "80" is a number; ports are separated by commas', '-p 22,80'],
     ['--dag port-scn', 'no graph "port-scn"', '--dag port-scan'],
     ['127.0.7.10:22', 'target 127.0.7.10:22 has a port', 'portolan scan 127.0.7.10 -p 22'],
+    ['127.0.7.10:', 'target 127.0.7.10: has a port', 'portolan scan 127.0.7.10'],
+    ['127.1/16', 'target "127.1/16": an IPv4 address has four decimal numbers', 'portolan scan 127.1.0.0/16'],
+    ['127.0.*', 'target "127.0.*": octet ranges are four numbers', 'portolan scan 127.0.*.*'],
     ['https://127.0.0.1/x', 'target https://127.0.0.1/x is a URL', 'portolan scan 127.0.0.1 -p 443'],
     [
       '127.0.0.0/8',
@@ -41,6 +47,7 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
 
   it.each([
     [['127.0.7.10', '-p', '22'], '"127.0.7.10" is no command', 'portolan scan 127.0.7.10 -p 22'],
+    [['https://127.0.7.10'], '"https://127.0.7.10" is no command', 'portolan scan https://127.0.7.10'],
     [['scna', '127.0.0.1'], '"scna" is no command', 'portolan scan'],
     [['-v', 'wrokspace'], '"wrokspace" is no command', 'portolan workspace'],
     [['-sS', '127.0.0.1'], 'flag -sS without a command', 'portolan scan -sS 127.0.0.1'],
