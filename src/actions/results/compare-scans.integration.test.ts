@@ -391,6 +391,19 @@ describe('compareScans', () => {
     });
   });
 
+  it('compares hosts around a name with a prefix length, as far as the name shows where that was', async () => {
+    const around = { targets: ['db.example.net/28', '10.8.0.1'] };
+    const db = host('10.9.0.1', { hostnames: ['db.example.net'] });
+    const before = await scanned({ ...around, rows: [db, host('10.9.0.14'), host('10.9.0.40')] });
+    const after = await scanned({ ...around, rows: [db] });
+    const silent = await scanned({ ...around, rows: [host('10.8.0.1')] });
+    expect(await diff(after, before)).toMatchObject({
+      hosts: { removed: ['10.9.0.14'] },
+      not_comparable: [{ host: '10.9.0.40', reason: 'out_of_scope' }],
+    });
+    expect((await diff(silent, before)).hosts.removed).toEqual([]);
+  });
+
   it('compares findings where both scans looked for them', async () => {
     const rows = [host('10.0.0.1'), port('10.0.0.1', 80)];
     const before = await scanned({
