@@ -319,7 +319,7 @@ function memberTexts(name: string, member: ConfigMember): string[] {
 const typeNames: Partial<Record<ConfigKey['type'] | ConfigMember['type'], string>> = {
   'string[]': 'list of texts',
   'int{}': 'map of whole numbers',
-  'cidr[]': 'list of addresses and networks',
+  'cidr[]': 'list of addresses, networks and ranges',
   'target[]': 'list of targets',
   'resolver[]': 'list of `address[:port]`',
   'text{}': 'map of texts',

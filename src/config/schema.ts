@@ -66,8 +66,8 @@ export interface ConfigKey extends Omit<ValueForm, 'type'> {
 }
 
 /**
- * `endpoint` = `host:port`; `address` = an IP address; `url` = an absolute http(s) URL; `zone` = an IANA time zone; `cidr[]` = addresses and
- * networks; `target[]` = the target grammar; `resolver[]` = IP addresses, each with an optional port; `text{}` = a map
+ * `endpoint` = `host:port`; `address` = an IP address; `url` = an absolute http(s) URL; `zone` = an IANA time zone; `cidr[]` =
+ * addresses, networks and ranges; `target[]` = the target grammar; `resolver[]` = IP addresses, each with an optional port; `text{}` = a map
  * of texts; `int{}` = a map of whole numbers.
  */
 export type ValueType =
@@ -661,7 +661,7 @@ export const configKeys = [
     path: 'scanner.blocklist',
     type: 'target[]',
     default: [],
-    description: 'Targets to exclude from every scan.',
+    description: 'Targets (docs/targets.md) to exclude from every scan.',
   },
   {
     path: 'scanner.windows',
@@ -714,7 +714,7 @@ export const configKeys = [
       'fc00::/7',
       'fe80::/10',
     ],
-    description: 'Networks that may be scanned; empty = every unicast address.',
+    description: 'Networks and ranges (docs/targets.md) that may be scanned; empty = every unicast address.',
   },
   {
     path: 'scanner.scope.deny',
@@ -722,7 +722,7 @@ export const configKeys = [
     default: metadataServices,
     shipped: metadataServices,
     description:
-      'Networks that are never scanned; takes precedence over allow. Setting it replaces the default, the metadata services of clouds.',
+      'Networks and ranges that are never scanned; takes precedence over allow. Setting it replaces the default, the metadata services of clouds.',
   },
   {
     path: 'scanner.scope.protect_self',
