@@ -99,7 +99,7 @@ function ofTarget(
     const colon = value.lastIndexOf(':');
     const host = value.slice(0, colon).replace(/^\[|\]$/g, '');
     const port = value.slice(colon + 1);
-    return [`target ${value} has a port`, `portolan scan ${host}${port === '' ? '' : ` -p ${port}`}`];
+    return [`target ${value} has a port`, `portolan scan ${host} -p ${port}`];
   }
   if (value.includes('://')) return ofUrl(value);
   const [what = '', instead] = reason.split('; write ');

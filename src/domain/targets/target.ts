@@ -293,6 +293,7 @@ function cidrReason(item: string): string {
   if (address === null) return baseReason(base, prefix);
   if (base.includes(':') && address.family === 4)
     return 'the prefix of an IPv4-mapped block is a number from 96 to 128';
+  if (prefix === '') return `nothing behind "/"; write ${base}`;
   const most = addressBits[address.family];
   const netmask = address.family === 4 ? lengthOfNetmask(prefix) : null;
   const hint = netmask === null ? '' : `; write ${base}/${netmask}`;
@@ -302,6 +303,7 @@ function cidrReason(item: string): string {
 /** Why the text before a `/` is neither an address nor a name with a prefix length. */
 function baseReason(base: string, prefix: string): string {
   if (base === '') return 'nothing before "/"';
+  if (prefix === '' && refuseName(canonicalName(base)) === null) return `nothing behind "/"; write ${base}`;
   if (hasOctetRanges(base)) return 'octet ranges have no prefix length; give the numbers, as in 10.0.0-3.*';
   if (/^\d{1,3}(?:\.\d{1,3}){0,2}$/.test(base) && prefixOf(prefix) !== null) {
     const missing = 4 - base.split('.').length;
@@ -399,9 +401,13 @@ function refuseName(name: string): string | null {
   const labels = name.split('.');
   const last = labels.at(-1) as string;
   if (name.includes('%')) return 'only a link-local address (fe80::/10) has a zone, the name of an interface';
+  if (name.endsWith(':') && !name.endsWith('::')) return `ends with a colon; write ${name.slice(0, -1)}`;
   if (isHostAndPort(name)) return 'a host with a port; give the host alone, and the port as a port to scan';
   if (/^\[.*\]$/.test(name)) return 'brackets are for IPv6 addresses';
   if (name.includes('*')) return wildcardReason(name, labels.length);
+  if (name.startsWith('@')) return 'a list file, which only the command line reads';
+  if (name.includes('@')) return `has a user name; write ${name.slice(name.lastIndexOf('@') + 1)}`;
+  if (/^["'][^"']+["']$/.test(name)) return `stands in quotes; write ${name.slice(1, -1)}`;
   if (!/^[a-z0-9._-]+$/.test(name)) return '';
   if (labels.some((label) => label.length === 0)) return 'empty label between dots';
   // Resolvers accept 127.1, 2130706433 and 0x7f000001 as addresses, so a name must not end in a number.
@@ -427,7 +433,7 @@ function asciiSpelling(item: string): string | null {
 }
 
 function isHostAndPort(text: string): boolean {
-  return /^\[.*\]:\d*$/.test(text) || /^[^:]+:\d*$/.test(text);
+  return /^\[.*\]:\d+$/.test(text) || /^[^:]+:\d+$/.test(text);
 }
 
 function numericReason(labels: readonly string[]): string {

@@ -25,7 +25,7 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
     ['-p 22 80', 'target "80" is a number; ports are separated by commas', '-p 22,80'],
     ['--dag port-scn', 'no graph "port-scn"', '--dag port-scan'],
     ['127.0.7.10:22', 'target 127.0.7.10:22 has a port', 'portolan scan 127.0.7.10 -p 22'],
-    ['127.0.7.10:', 'target 127.0.7.10: has a port', 'portolan scan 127.0.7.10'],
+    ['127.0.7.10:', 'target "127.0.7.10:": ends with a colon', 'portolan scan 127.0.7.10'],
     ['127.1/16', 'target "127.1/16": an IPv4 address has four decimal numbers', 'portolan scan 127.1.0.0/16'],
     ['127.0.*', 'target "127.0.*": octet ranges are four numbers', 'portolan scan 127.0.*.*'],
     ['https://127.0.0.1/x', 'target https://127.0.0.1/x is a URL', 'portolan scan 127.0.0.1 -p 443'],
