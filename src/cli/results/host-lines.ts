@@ -23,6 +23,10 @@ export class HostLines {
     return this.#host.host;
   }
 
+  get #isTarpit(): boolean {
+    return this.#host.all_ports_open === true;
+  }
+
   add(row: PortRow): void {
     this.#ports.push(row);
   }
@@ -40,7 +44,9 @@ export class HostLines {
   render(): string {
     if (this.isEmpty) return `${this.#header()}\n`;
     const table =
-      this.#ports.length === 0 ? '' : drawTable(portColumns, this.#ports, this.#style, portNarrowing);
+      this.#ports.length === 0
+        ? ''
+        : drawTable(portColumns(this.#isTarpit), this.#ports, this.#style, portNarrowing);
     return `${this.#header()}\n${table}${this.#notes()}`;
   }
 
@@ -77,13 +83,13 @@ export class HostLines {
     const notes: string[] = [];
     const others = this.#otherPorts();
     if (others !== '') notes.push(paint(this.#style, `not shown: ${others}`, 'dim'));
-    if (this.#host.all_ports_open) notes.push(paint(this.#style, this.#tarpitText(), 'yellow'));
+    if (this.#isTarpit) notes.push(paint(this.#style, this.#tarpitText(), 'yellow'));
     return notes.map((text) => `${text}\n`).join('');
   }
 
   /** `this host accepts nearly every connection; open ports alone are not evidence of services: 40 unproven, 836 not probed` */
   #tarpitText(): string {
-    const doubts = this.#ports.map((row) => doubtOf(row));
+    const doubts = this.#ports.map((row) => doubtOf(row, true));
     const [unproven, left] = (['unproven', 'tarpit'] as const).map(
       (reason) => doubts.filter((doubt) => doubt === reason).length,
     ) as [number, number];
@@ -111,7 +117,7 @@ export class HostLines {
   }
 }
 
-const portColumns: TableColumn<PortRow>[] = [
+const portColumns = (isTarpit: boolean): TableColumn<PortRow>[] => [
   {
     head: 'PORT',
     cell: ({ port, protocol }) => `${port}/${protocol}`,
@@ -127,7 +133,7 @@ const portColumns: TableColumn<PortRow>[] = [
     cell: ({ service }) => [service?.product, service?.version].filter(Boolean).join(' '),
     over: 'end',
   },
-  { head: 'EVIDENCE', cell: (row) => portEvidence(row, Date.parse(row.timestamp)), over: 'end' },
+  { head: 'EVIDENCE', cell: (row) => portEvidence(row, Date.parse(row.timestamp), isTarpit), over: 'end' },
 ];
 
 /** What has no room goes to a second line. */

@@ -13,8 +13,9 @@ const shownSites = 3;
  * What the row of a port does not say yet: title or redirect of a page, status, an expiring certificate, package
  * revision, host in the greeting, else the readable part of the banner, else why there is none.
  * @param at time of the scan, milliseconds since 1970
+ * @param isTarpit its host accepts (nearly) every port
  */
-export function portEvidence(row: PortRow, at: number): string {
+export function portEvidence(row: PortRow, at: number, isTarpit = false): string {
   const expiry = expiryEvidence(row, at);
   const facts = [
     webEvidence(row) ?? lockEvidence(row, expiry === '') ?? greetingEvidence(row),
@@ -23,7 +24,7 @@ export function portEvidence(row: PortRow, at: number): string {
   ];
   const shown = facts.filter((fact) => fact !== '').join(', ');
   if (shown !== '') return shown;
-  const doubt = doubtOf(row);
+  const doubt = doubtOf(row, isTarpit);
   if (doubt && !row.service?.product) return doubts.get(doubt) ?? `not identified: ${doubt}`;
   const isSilent = row.banner === '' && !row.tls && !row.service;
   return certificateName(row) ?? (isSilent ? 'silent' : '');

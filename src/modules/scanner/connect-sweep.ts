@@ -23,7 +23,7 @@ import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { connectSlowly, errorOfPort, isSilence } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { SweepLanes } from './sweep-lanes.ts';
-import { acceptsEveryPort } from './tarpit.ts';
+import { acceptsEveryPort, beganToAccept } from './tarpit.ts';
 
 /** Hosts swept concurrently, so that no single host gets all probes at once. */
 const hostWindow = 64;
@@ -156,6 +156,8 @@ interface HostSweep {
   pending: Set<number>;
   /** Ports that responded only to a retry. */
   late: number;
+  /** Ports that were open since the last closed one responded. */
+  openRun: number;
   /** Further tries at an adaptive rate. */
   further: number;
   /** Ports without a response, up to `maxSlowProbes`. */
@@ -173,6 +175,7 @@ interface SweepState {
   key: PermutationKey;
   walk: IteratorState | null;
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
+    openRun?: number;
     again: number[];
     further?: number;
     rejected?: RejectedPorts[];
@@ -236,11 +239,12 @@ class Sweep {
     );
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
-    for (const { slow = [], retry, further = 0, rejected, ...host } of saved?.hosts ?? [])
+    for (const { slow = [], retry, further = 0, openRun = 0, rejected, ...host } of saved?.hosts ?? [])
       this.#enter({
         ...host,
         pending: new Set(),
         late: slow.length === 0 ? 0 : Infinity,
+        openRun,
         further,
         silent: slow,
         rejected: new Rejections(rejected),
@@ -325,6 +329,8 @@ class Sweep {
     // A probe cut short by the abort has no outcome; the rest is counted at the end.
     if (observation.state === 'not_tried' && this.#ctx.signal.aborted) return;
     host.counts[observation.state] += 1;
+    if (observation.state === 'open') host.openRun += 1;
+    if (observation.state === 'closed') host.openRun = 0;
     host.finished += 1;
     host.pending.delete(port);
     this.#advance(1);
@@ -377,7 +383,7 @@ class Sweep {
     if (!this.#plan.knownUp && counts.open + counts.closed === 0) {
       this.#unreachable.note(host.ip, counts.rejected ?? []);
     } else {
-      counts.all_ports_open = acceptsEveryPort(counts);
+      counts.all_ports_open = acceptsEveryPort(counts) || beganToAccept({ ...counts, openRun: host.openRun });
       await this.#data.append('port_counts', counts);
     }
     this.#unfinished.delete(host.ip);
@@ -458,6 +464,7 @@ class Sweep {
       again: [],
       pending: new Set(),
       late: 0,
+      openRun: 0,
       further: 0,
       silent: [],
       rejected: new Rejections(),

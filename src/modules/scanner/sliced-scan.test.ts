@@ -21,7 +21,7 @@ function runOf(
     firstPort: number,
     hostRate: number | undefined,
     open: SweepJob['onOpen'],
-  ) => Promise<void>,
+  ) => Promise<Partial<SweepOutcome> | void>,
   dropping = 0,
   planned = ports,
 ) {
@@ -55,7 +55,7 @@ function runOf(
       const { hosts, ports: chosen } = job;
       const { length: count, 0: first = 0 } = chosen;
       const opened = new Map<string, number>();
-      await sweep(
+      const more = await sweep(
         hosts.map(({ ip }) => ip),
         first,
         hostRate,
@@ -70,7 +70,7 @@ function runOf(
       const omitted = [...chosen.subarray(0, 2)];
       return hosts.map(({ ip }, at) => {
         const open = opened.get(ip) ?? 0;
-        const found = { host: ip, ...counts, open, filtered: count - open };
+        const found = { host: ip, ...counts, open, filtered: count - open, ...more };
         return at < dropping ? { ...found, silent: omitted } : found;
       });
     },
@@ -144,3 +144,18 @@ it('marks a host that accepts ports with window 0, also those counted before an 
   const marks = second.counts.map(({ host, all_ports_open }) => [host, all_ports_open]);
   expect(Object.fromEntries(marks)).toEqual({ '10.9.0.7': true, '10.9.0.8': false });
 });
+
+it.each([
+  [70, 230, 70, true],
+  [70, 230, 60, false],
+  [200, 20, 70, false],
+])(
+  '%i open and %i closed ports, the last %i of them open, make a host a tarpit: %s',
+  async (open, closed, openRun, is) => {
+    const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+    const outcome = { open, closed, openRun, filtered: 320 - open - closed };
+    const { counts, ended } = runOf(null, coverage, async () => outcome, 0, ports.slice(0, 320));
+    await ended;
+    expect(new Set(counts.map(({ all_ports_open }) => all_ports_open))).toEqual(new Set([is]));
+  },
+);

@@ -17,7 +17,7 @@ import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { type PackedPart, packed, unpacked } from './packed-progress.ts';
 import { maxSlowHosts, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
-import { acceptsEveryPort } from './tarpit.ts';
+import { acceptsEveryPort, beganToAccept } from './tarpit.ts';
 
 /** Concurrent jobs: while some wait for late responses, the next one sends. */
 const jobsAtOnce = 8;
@@ -81,6 +81,8 @@ interface Batch {
   rejected: Map<string, Rejections>;
   /** By host: why a slice could not be swept. */
   problems: Map<string, string>;
+  /** Hosts that began to accept every port. */
+  suddenlyOpen: Set<string>;
   /** By host: ports accepted with window 0. */
   zeroWindows: Map<string, number>;
   /** Unfinished slices of the ports, with the progress of an interrupted run. */
@@ -159,6 +161,7 @@ export class SlicedScan {
       stacks: new Map(),
       rejected: new Map(),
       problems: new Map(),
+      suddenlyOpen: new Set(),
       zeroWindows: new Map(),
       left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
       slow: new Map(),
@@ -294,6 +297,7 @@ export class SlicedScan {
     }
     for (const [at, more] of [open, closed, filtered, not_tried].entries())
       counts[at] = (counts[at] as number) + more;
+    if (beganToAccept(outcome)) batch.suddenlyOpen.add(host);
     if (stack && !batch.stacks.has(host)) batch.stacks.set(host, stack);
     if (problem !== null && !batch.problems.has(host)) batch.problems.set(host, problem);
   }
@@ -314,7 +318,8 @@ export class SlicedScan {
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
         ...(batch.rejected.has(host) && { rejected: batch.rejected.get(host)?.list() }),
       };
-      counts.all_ports_open = acceptsEveryPort(counts, batch.zeroWindows.get(host));
+      counts.all_ports_open =
+        batch.suddenlyOpen.has(host) || acceptsEveryPort(counts, batch.zeroWindows.get(host));
       const problem = batch.problems.get(host);
       if (problem !== undefined) this.#untried.note(host, problem, counts.not_tried);
       for (const name of ['open', 'closed', 'filtered', 'not_tried'] as const) covered[name] += counts[name];
@@ -356,6 +361,7 @@ function restoredBatch({
     stacks: new Map(),
     rejected: new Map(rejected.map(([host, ports]) => [host, new Rejections(ports)])),
     problems: new Map(),
+    suddenlyOpen: new Set(),
     zeroWindows: new Map(zeroWindows),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),

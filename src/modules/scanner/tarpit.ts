@@ -1,4 +1,5 @@
 import type { PortCounts } from '../../domain/host.ts';
+import type { SweepOutcome } from '../../net/tcp/sweep-job.ts';
 
 /** A host counts as a tarpit if more than 90 % of at least this many ports are open ... */
 const tarpitMinimumPorts = 100;
@@ -23,6 +24,22 @@ export function acceptsEveryPort(
   if (planned >= tarpitMinimumPorts && open > tarpitShare * planned) return true;
   if (open > tarpitOpenPorts && closed + filtered === 0) return true;
   return 2 * zeroWindows > open && isManyZeroWindows(zeroWindows, closed + filtered);
+}
+
+/** Open ports in a row at the end of a random order, after closed ones, that show that a device began to accept everything. */
+const tarpitOpenRun = 64;
+
+/**
+ * Whether a host began to accept every port in the middle of a sweep, as by a protection against SYN floods.
+ * @param openRun ports that were open since the last closed one responded
+ */
+export function beganToAccept({
+  open,
+  closed,
+  openRun = 0,
+}: Pick<SweepOutcome, 'open' | 'closed' | 'openRun'>): boolean {
+  // By chance it happens to one in 800 hosts of which nine in ten ports are open, and to none with half of them.
+  return openRun >= tarpitOpenRun && open <= tarpitShare * (open + closed);
 }
 
 /**

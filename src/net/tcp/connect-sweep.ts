@@ -253,7 +253,7 @@ export class ConnectSweeper {
 }
 
 function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {
-  const { counts, late } = state;
+  const { counts, late, openRuns } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed] = [of('open'), of('closed')];
   const filtered = of('probed') - open - closed - of('unsent');
@@ -269,6 +269,7 @@ function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal 
     problem: null,
     rejected: of('rejected'),
     rejections: rejectedPorts(state.rejections, host, at, ports),
+    openRun: openRuns?.[at] ?? 0,
     ...(silent.length > 0 && { silent }),
   };
 }

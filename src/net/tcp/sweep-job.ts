@@ -83,6 +83,8 @@ export interface SweepOutcome extends Omit<PortCounts, 'protocol' | 'all_ports_o
   rejections?: RejectedPorts[];
   /** Of the ports that were not tried, those to which a packet could not be sent. */
   unsent?: number;
+  /** Ports that were open since the last closed one responded. */
+  openRun?: number;
   /** Ports without a response, of a host that drops probes (`dropsProbes`). */
   silent?: number[];
 }

@@ -431,7 +431,7 @@ function outcomeOf(
   state: ChunkState,
   end: { ports: Uint16Array; stopped: boolean; failure: string | null; listsSilent: boolean },
 ): SweepOutcome {
-  const { counts, stacks, late } = state;
+  const { counts, stacks, late, openRuns } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed, rejected] = [of('open'), of('closed'), of('rejected')];
   // Probed endpoints without a response are silent, unless the timeout was cut short.
@@ -450,6 +450,7 @@ function outcomeOf(
     rejected,
     rejections: rejectedPorts(state.rejections, host, at, end.ports),
     unsent: of('unsent'),
+    openRun: openRuns?.[at] ?? 0,
     ...(stack && { stack }),
     ...(isListed && silent > 0 && { silent: silentPorts(state, at, end.ports) }),
   };

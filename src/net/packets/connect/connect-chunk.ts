@@ -151,6 +151,7 @@ export class ConnectChunk {
   readonly #unsent: Uint32Array;
   readonly #silent: Uint32Array;
   readonly #late: Uint32Array;
+  readonly #openRuns: Uint32Array;
   /** One bit per endpoint. */
   readonly #silentBits: Int32Array;
 
@@ -171,6 +172,7 @@ export class ConnectChunk {
     for (const host of this.#silent.keys())
       this.#silent[host] = Math.max(0, (this.#silent[host] as number) - this.#responseCount(host));
     this.#late = restored?.late ? Uint32Array.from(restored.late) : none();
+    this.#openRuns = none();
     this.#silentBits = new Int32Array(this.#settled.length);
     if (restored?.silent) this.#silentBits.set(new Int32Array(Uint8Array.from(restored.silent).buffer));
     const passedOver = Int32Array.from(this.#settled);
@@ -193,6 +195,8 @@ export class ConnectChunk {
     if (isLate) this.#late[host] = (this.#late[host] as number) + 1;
     if (outcome === verdict.silent) set(this.#silentBits, endpoint);
     const counts = this.#countsOf(outcome);
+    if (counts === this.#open) this.#openRuns[host] = (this.#openRuns[host] as number) + 1;
+    if (counts === this.#closed) this.#openRuns[host] = 0;
     counts[host] = (counts[host] as number) + 1;
     return true;
   }
@@ -213,6 +217,7 @@ export class ConnectChunk {
         unsent: copy(this.#unsent),
       },
       late: copy(this.#late),
+      openRuns: copy(this.#openRuns),
       silent: new Uint8Array(Int32Array.from(this.#silentBits).buffer),
       ...(rejections && { rejections }),
     };

@@ -77,6 +77,8 @@ export interface ChunkState {
   stacks?: Uint32Array;
   /** Per host: endpoints that responded only to a retry. */
   late?: Uint32Array;
+  /** Per host: endpoints that were open since the last closed one responded; only at its end. */
+  openRuns?: Uint32Array;
   /** One bit per endpoint that was passed over, because its host was to get less at that time. */
   waiting?: Uint8Array;
   /** One bit per endpoint that stayed silent, if those count as complete too (connections). */
@@ -125,6 +127,8 @@ export class Chunk {
   readonly counts: ChunkCounts;
   /** Per host: endpoints that responded only to a retry. */
   readonly late: Uint32Array;
+  /** Per host: endpoints that were open since the last closed one responded. */
+  readonly openRuns: Uint32Array;
   /** TCP characteristics from the first SYN/ACK of each host. */
   readonly stacks: Uint32Array;
   /** 1 = send nothing more to this host. */
@@ -145,7 +149,7 @@ export class Chunk {
     this.rejections = new RejectionTable(this.endpoints, plan.restored?.rejections);
     this.walkLength = permutationShape(this.endpoints).mask + 1;
     const bitWords = Math.ceil(this.endpoints / 32);
-    const own = 4 * (words + bitWords + (6 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
+    const own = 4 * (words + bitWords + (7 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     const ratesAt = 4 * Math.ceil(own / 4);
     const size = ratesAt + (plan.adaptive ? HostRates.bytes(this.hostCount, this.endpoints) : 0);
     const isNew = memory instanceof ChunkMemory;
@@ -164,6 +168,7 @@ export class Chunk {
       unsent: counts(),
     };
     this.late = counts();
+    this.openRuns = counts();
     this.stacks = new Uint32Array(this.memory, at, stackWords * this.hostCount);
     at += this.stacks.byteLength;
     this.dropped = new Uint8Array(this.memory, at, this.hostCount);
@@ -265,8 +270,9 @@ export class Chunk {
   }
 }
 
-export function buffersOf({ settled, waiting, late, stacks, rejections, counts }: ChunkState): ArrayBuffer[] {
-  const arrays = [settled, waiting, late, stacks, rejections?.of, ...Object.values(counts)];
+export function buffersOf(state: ChunkState): ArrayBuffer[] {
+  const { settled, waiting, late, openRuns, stacks, rejections, counts } = state;
+  const arrays = [settled, waiting, late, openRuns, stacks, rejections?.of, ...Object.values(counts)];
   return arrays.flatMap((array) => (array ? [array.buffer as ArrayBuffer] : []));
 }
 

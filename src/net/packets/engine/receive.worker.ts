@@ -81,7 +81,10 @@ function onMessage(message: ToReceiver, socket: ReceiveSocket): void {
     // Open ports first: whoever has the state has them too.
     report.flush();
     const state = report.chunk.state();
-    if (last) state.stacks = Uint32Array.from(report.chunk.stacks);
+    if (last) {
+      state.stacks = Uint32Array.from(report.chunk.stacks);
+      state.openRuns = Uint32Array.from(report.chunk.openRuns);
+    }
     // The engine may be closed right after the end of its last chunk.
     if (last) {
       reportCounters(socket);

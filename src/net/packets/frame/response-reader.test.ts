@@ -46,6 +46,17 @@ describe.each([4, 6] as const)('responses to probes over IPv%i', (family) => {
     expect(trial.windows).toEqual([hasWindow]);
   });
 
+  it('counts the open ports of a host since its last closed one', () => {
+    const other = hosts[family][0] as Buffer;
+    const runs = [...ports.entries()].map(([at, port]) => {
+      trial.read(tcp(family, at === 1 ? flags.resetAck : flags.synAck, { port }));
+      return trial.chunks[family].openRuns[1];
+    });
+    trial.read(tcp(family, flags.synAck, { from: other }));
+    expect(runs).toEqual([1, 0, 1, 2]);
+    expect([...trial.chunks[family].openRuns]).toEqual([1, 2, 0]);
+  });
+
   it('takes a reset that acknowledges the probe for a closed port', () => {
     trial.read(tcp(family, flags.resetAck));
     expect(trial.settled).toEqual([`${family} ${as.closed}`]);

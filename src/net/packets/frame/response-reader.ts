@@ -271,10 +271,11 @@ class ProbedChunk {
 
   /** @returns false if the endpoint was complete before */
   settle(endpoint: number, host: number, outcome: Outcome): boolean {
-    const { plan, counts, dropped, control: own, late, hostRates } = this.chunk;
+    const { plan, counts, dropped, control: own, late, openRuns, hostRates } = this.chunk;
     if (!this.chunk.settle(endpoint)) return false;
     (counts[outcome][host] as number)++;
     if (outcome !== 'rejected') {
+      openRuns[host] = outcome === 'open' ? (openRuns[host] as number) + 1 : 0;
       if (Atomics.load(own, word.try) > 1) (late[host] as number)++;
       else hostRates?.noteResponse(endpoint, host);
     }
