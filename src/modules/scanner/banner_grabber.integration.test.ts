@@ -523,6 +523,28 @@ describe('hostile services', () => {
     expect(counts).toMatchObject([{ open: 20, all_ports_open: true }]);
   });
 
+  it('counts what the record has of a resumed scan', async () => {
+    const numbers = Array.from({ length: 70 }, (_, at) => 20_001 + at);
+    const counts = { open: 70, closed: 0, filtered: 0, not_tried: 0, all_ports_open: true };
+    const resume = async (isIdentified: boolean) => {
+      const { published, gate } = await tryModule(banner_grabber, {
+        inputs: {
+          open_ports: numbers.map((port) => open(port, ownHost)),
+          port_counts: [{ host: ownHost, protocol: 'tcp', ...counts }],
+        },
+        targets: [ownHost],
+        recorded: (key) => key === 'banners' || isIdentified,
+      });
+      expect(gate.packetsSent).toBe(0);
+      return published;
+    };
+    expect((await resume(true)).get('port_counts')).toMatchObject([{ all_ports_open: false }]);
+    const silent = await resume(false);
+    expect(silent.get('port_counts')).toBeUndefined();
+    const reasons = (silent.get('banners') as Banner[]).map((banner) => banner.unidentified_reason);
+    expect(Map.groupBy(reasons, String).get('unproven')).toHaveLength(64);
+  });
+
   it('marks nothing at a host with a few silent ports', async () => {
     const { banners, marked, warnings, counts } = await hostOf(6, (socket) => socket.resume());
     expect(banners).toHaveLength(6);

@@ -169,7 +169,9 @@ function notLookedAt({ coverage, services }: Report): string {
       : []),
     ...(services_ > 0 ? [`${pluralText(services_, 'service')} were not read to the end.`] : []),
     ...(allPortsOpen.length > 0
-      ? [`${pluralText(allPortsOpen.length, 'host')} accept connections on nearly every port.`]
+      ? [
+          `${pluralText(allPortsOpen.length, 'host')} ${allPortsOpen.length === 1 ? 'accepts' : 'accept'} connections on nearly every port.`,
+        ]
       : []),
   ];
   const notes = [
