@@ -5,6 +5,7 @@ import { parseTargets } from '../src/domain/targets/target.ts';
 import { type Banner, describeBytes } from '../src/domain/text/banner.ts';
 import type { DataContext, ExecContext, ModuleDefinition, ResultSource } from '../src/engine/module.ts';
 import { RuleSet } from '../src/knowledge/evaluation-rules/rule-set.ts';
+import { isControlPort } from '../src/knowledge/probes/control-system.ts';
 import { builtinRules } from '../src/knowledge/rules/rule-catalog.ts';
 import { withRulesFile } from '../src/knowledge/rules/signature-file.ts';
 import { builtinCves } from '../src/knowledge/vulndb/builtin.ts';
@@ -29,6 +30,7 @@ export function loopbackGate(targets: string[], maxConnections = 4096): NetworkG
     addresses: parseTargets(targets).addresses,
     scope: compileScope({ allow: ['127.0.0.0/8', '::1/128'], deny: [] }),
     rate: new PacketRateLimiter({ rate: 100_000 }),
+    closesInOrder: isControlPort,
     maxConnections,
   });
 }

@@ -157,7 +157,7 @@ export interface Banner {
     sent_b64: string;
     received_b64: string;
   }[] | undefined;
-  unidentified_reason?: 'timeout' | 'rate' | 'cut' | 'tarpit' | 'unproven' | 'printer' | undefined;
+  unidentified_reason?: 'timeout' | 'rate' | 'cut' | 'tarpit' | 'unproven' | 'fragile' | undefined;
 }
 
 /** Of the key `parsed_services`. */

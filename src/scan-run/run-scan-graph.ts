@@ -4,6 +4,7 @@ import { groupedNumber } from '../domain/text/grouped-number.ts';
 import type { Plan } from '../engine/graph/plan.ts';
 import type { ResultSource } from '../engine/module.ts';
 import { type EarlierRun, type GraphRun, runGraph } from '../engine/run.ts';
+import { isControlPort } from '../knowledge/probes/control-system.ts';
 import type { ScanGate, Slowdown } from '../net/gate/gate.ts';
 import { createGate } from '../net/gate/scoped-gate.ts';
 import { localListeners } from '../net/local-listeners.ts';
@@ -62,6 +63,7 @@ export class ScanGraph {
       hold: control.hold,
       signal: stop.signal,
       isOwn: localListeners(run.config.scanner.scope.protect_self ? control.listeners : []),
+      closesInOrder: isControlPort,
     });
     this.#meter = new ProgressMeter(input.plan, clampCount(addresses.size), run.resumes, {
       hold: control.hold,

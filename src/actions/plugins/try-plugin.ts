@@ -11,6 +11,7 @@ import { ModuleLifecycle } from '../../engine/lifecycle.ts';
 import { defineModule, type ModuleDefinition } from '../../engine/module.ts';
 import { Registry } from '../../engine/registry.ts';
 import { type RunEnvironment, runGraph } from '../../engine/run.ts';
+import { isControlPort } from '../../knowledge/probes/control-system.ts';
 import { PacketRateLimiter } from '../../net/gate/rate.ts';
 import { createGate } from '../../net/gate/scoped-gate.ts';
 import type { PluginFile, PluginMetadata } from '../../plugins/plugin.ts';
@@ -193,6 +194,7 @@ function environmentOf(
       addresses: parseTargets([...list.targets.map(({ value }) => value), ...hosts]).addresses,
       scope: targetsOnly(compileScope(scanner.scope), list.addresses),
       rate: new PacketRateLimiter({ rate: trialRate }),
+      closesInOrder: isControlPort,
     }),
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     modules,

@@ -82,7 +82,7 @@ const lackOfTime = ['timeout', 'rate', 'cut'] as const;
 const otherDoubts = {
   unproven: 'unproven: connections are accepted, but nothing comes back',
   tarpit: 'not probed: too many others of the same host showed no sign of life',
-  printer: 'not probed: they may print what they receive',
+  fragile: 'not fully probed: control systems and printers are fragile',
 } as const;
 
 /** What was sent and had no response, in the words of results. */

@@ -99,7 +99,7 @@ describe('the evidence of a port', () => {
     expect(of({ banner: '' })).toBe('silent');
     expect(of({ banner: '', unidentified_reason: 'timeout' })).toBe('not identified: timeout');
     expect(of({ unidentified_reason: 'tarpit' })).toBe('not probed: tarpit');
-    expect(of({ unidentified_reason: 'printer' })).toBe('not probed: may print');
+    expect(of({ unidentified_reason: 'fragile' })).toBe('left alone: fragile device');
     expect(of({ banner: '', unidentified_reason: 'unproven' })).toBe('unproven: no sign of life');
     expect(of({ banner: '', reason: 'syn-ack-zero-window' })).toBe('unproven: no sign of life');
     expect(of({ banner: '', unidentified_reason: 'constructor' as 'cut' })).toBe(

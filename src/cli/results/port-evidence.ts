@@ -33,7 +33,7 @@ export function portEvidence(row: PortRow, at: number, isTarpit = false): string
 const doubts: ReadonlyMap<string, string> = new Map<UnidentifiedReason, string>([
   ['tarpit', 'not probed: tarpit'],
   ['unproven', 'unproven: no sign of life'],
-  ['printer', 'not probed: may print'],
+  ['fragile', 'left alone: fragile device'],
 ]);
 
 /** Null if no page was read. */

@@ -94,10 +94,10 @@ export interface Exchange {
  * Why the service of an open port is not identified. `timeout`: responses were late although the machine or the link was
  * slow, or the port accepted no connection; `rate`: the rate limit left no time; `cut`: the scan or the port ended before
  * they were done; `tarpit`: not probed, since too many ports of the host showed no sign of life; `unproven`: it accepts
- * connections and shows no sign of life, as everything on its host or behind a SYN proxy; `printer`: not probed, since it
- * may print what it receives.
+ * connections and shows no sign of life, as everything on its host or behind a SYN proxy; `fragile`: ports of control
+ * systems and printers get nothing beyond one exchange of their own protocol.
  */
-export const unidentifiedReasons = ['timeout', 'rate', 'cut', 'tarpit', 'unproven', 'printer'] as const;
+export const unidentifiedReasons = ['timeout', 'rate', 'cut', 'tarpit', 'unproven', 'fragile'] as const;
 export type UnidentifiedReason = (typeof unidentifiedReasons)[number];
 
 /** The reasons as sentences. */
@@ -107,7 +107,7 @@ export const unidentifiedTexts: ReadonlyMap<string, string> = new Map<Unidentifi
   ['cut', 'The scan ended before its probes were done.'],
   ['tarpit', 'It was not probed: too many ports of its host showed no sign of life.'],
   ['unproven', 'It accepts connections, but nothing came back: there may be no service.'],
-  ['printer', 'It was not probed: it may print what it receives.'],
+  ['fragile', 'Ports of control systems and printers get one request of their own protocol at most.'],
 ]);
 
 /** The response of a service to one probe (key `banners`, identity: host, port, protocol, probe). */

@@ -42,6 +42,8 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   },
   { service: 'cvspserver', pattern: /^cvs \[(?:pserver|server) aborted\]: / },
   { service: 'svn', pattern: /^\( success \( \d+ \d+ \( / },
+  // Before RDP, which begins alike: responses that repeat Portolan's own reference.
+  { service: 'iso-tsap', pattern: /^\x03\0[^]{3}[\xd0\x80]PO/ },
   { service: 'rdp', pattern: /^\x03\0\0[\x0b\x13][\x06\x0e]\xd0/ },
   { service: 'smb', pattern: /^(?:\x82\0\0\0)?\0[^]{3}[\xfe\xff]SMB/ },
   // Only replies to Portolan's own calls.
@@ -96,6 +98,11 @@ const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'openvpn', pattern: /^\0[\x0e-\x40]\x40[^]{8}/ },
   { service: 'openvpn-management', pattern: /^>INFO:OpenVPN Management/ },
   { service: 'modbus', pattern: /^PO\0\0\0[^][\x01\xff][\x2b\xab]/ },
+  { service: 'ethernet-ip', pattern: /^\x63\0[^]{10}PORTOLAN/ },
+  { service: 'iec-104', pattern: /^\x68\x04\x83\0\0\0/ },
+  { service: 'dnp3', pattern: /^\x05\x64[^]{2}PO/ },
+  { service: 'niagara-fox', pattern: /^fox a \d/ },
+  { service: 'fins', pattern: /^FINS\0\0\0/ },
   { service: 'tor-control', pattern: /^(?:250-PROTOCOLINFO \d|514 Authentication required)/ },
   { service: 'conserver', pattern: /^ok\r\n(?:$|exit {3}disconnect)/ },
   { service: 'bzr', pattern: /^(?:ok|error)\x01/ },

@@ -5,27 +5,11 @@ import { type Probe, requestProbe } from './probe.ts';
 
 /** Probes of remote access, tunnels, control ports and consoles. */
 
-/** Read Device Identification, basic objects, Modbus Application Protocol 1.1b3 section 6.21. */
-const modbusIdentity = (unit: number) => Buffer.from([0x50, 0x4f, 0, 0, 0, 5, unit, 0x2b, 0x0e, 1, 0]);
-
-/** The device itself; if it rejects the request, the first device behind it. */
-const modbus: Probe = {
-  name: 'modbus',
-  service: 'modbus',
-  ports: [502],
-  greeting: null,
-  steps: [
-    { send: modbusIdentity(0xff), answer: 'modbus', proceed: /^PO\0\0\0\x03\xff\xab/ },
-    { send: modbusIdentity(1), answer: 'modbus' },
-  ],
-};
-
 export const infrastructureProbes: readonly Probe[] = [
   // P_CONTROL_HARD_RESET_CLIENT_V2 with its length prefix: session id, no acknowledgments, packet 0.
   requestProbe('openvpn', [1194], Buffer.from('\0\x0e\x38PORTOLAN\0\0\0\0\0', 'latin1'), 'dns'),
   // The management interface of OpenVPN greets; then the probe reads the version.
   requestProbe('openvpn-management', [7505], 'version\n', 'line', { greeting: 'line', farewell: 'quit\n' }),
-  modbus,
   // The control port of Tor reports its version before a login (control-spec section 3.21).
   requestProbe('tor-control', [9051, 9151], 'PROTOCOLINFO 1\r\n', 'reply', { farewell: 'QUIT\r\n' }),
   // The console server greets with `ok`; commands that need no login.

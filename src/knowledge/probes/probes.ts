@@ -3,6 +3,7 @@ import { redirectNames } from '../requests/redirect.ts';
 import { backendProbes } from './backend.ts';
 import { classicProbes, furtherClassicProbes } from './classic.ts';
 import { clusterProbes } from './cluster.ts';
+import { controlProbes } from './control-system.ts';
 import { databaseProbes } from './database.ts';
 import { nfs, rpcbind, rsync, smb, smb1 } from './file-share.ts';
 import { openingBytes, serviceOf } from './first-bytes.ts';
@@ -78,6 +79,7 @@ export const probes: readonly Probe[] = [
   ...mailProbes,
   ...classicProbes,
   ...infrastructureProbes,
+  ...controlProbes,
   ...mediaProbes,
   ...instrumentProbes,
   generic,

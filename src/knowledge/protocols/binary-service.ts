@@ -10,6 +10,7 @@ import {
   readWsDiscovery,
   readXdmcp,
 } from './announcement.ts';
+import { readBacnet, readEthernetIp, readFins } from './control-system.ts';
 import {
   readBedrock,
   readMinetest,
@@ -22,7 +23,6 @@ import { parseMongodb } from './mongodb.ts';
 import { readMumblePing } from './mumble.ts';
 import { readMulticastDns, readNodeStatus } from './name-announcement.ts';
 import { parseNetworkService } from './network-service.ts';
-import { plainText } from './plain-text.ts';
 import { type RecognizedService, type ResponseParser, recognizedBy } from './recognized-service.ts';
 import { parseRdp, parseRfb, parseX11 } from './remote-screen.ts';
 import { parseRpc } from './rpc.ts';
@@ -41,7 +41,6 @@ export function parseBinaryService(bytes: Buffer, probe: string): RecognizedServ
     readRpc(bytes, probe) ??
     readStun(bytes) ??
     readPptp(bytes) ??
-    (probe === 'modbus' ? readModbus(bytes) : null) ??
     (probe === 'openvpn' ? readOpenVpn(bytes, 'tcp') : null) ??
     (probe === 'x11' ? readX11(bytes) : null)
   );
@@ -124,39 +123,6 @@ function readRpcProgram(bytes: Buffer): RecognizedService | null {
   return null;
 }
 
-/** Response to Read Device Identification (Modbus Application Protocol section 6.21), or an exception response. */
-function readModbus(bytes: Buffer): RecognizedService | null {
-  let proof: string | null = null;
-  for (let at = 0; at + 9 <= bytes.length && bytes.readUInt16BE(at + 2) === 0; ) {
-    const length = bytes.readUInt16BE(at + 4);
-    const code = bytes[at + 7] as number;
-    if (length < 3 || length > 254 || (code & 0x7f) !== 0x2b) return null;
-    proof ??=
-      code === 0x2b ? 'device identification' : `exception ${bytes[at + 8]} to Read Device Identification`;
-    const lines = code === 0x2b ? modbusObjects(bytes.subarray(at + 8, at + 6 + length)) : [];
-    if (lines.length > 0)
-      return recognizedBy('modbus', 'modbus.identity', lines.join('\n'), lines.join(', '));
-    at += 6 + length;
-  }
-  return proof === null ? null : { service: 'modbus', evidence: [], proof };
-}
-
-const modbusNames = ['vendor', 'product_code', 'revision', 'url', 'product', 'model', 'application'];
-
-/** After type, code, conformity, more-follows and next id comes the object count; each object: id, length, text. */
-function modbusObjects(body: Buffer): string[] {
-  const lines: string[] = [];
-  let at = 6;
-  for (let left = Math.min(body[5] ?? 0, 16); left > 0 && at + 2 <= body.length; left--) {
-    const size = body[at + 1] as number;
-    const text = plainText(body.toString('latin1', at + 2, at + 2 + size));
-    const name = modbusNames[body[at] as number];
-    if (name && text !== '') lines.push(`${name}: ${text}`);
-    at += 2 + size;
-  }
-  return lines;
-}
-
 function readX11(bytes: Buffer): RecognizedService | null {
   const record = parseX11(bytes);
   if (!record) return null;
@@ -177,8 +143,11 @@ export function parseDatagramService(bytes: Buffer, probe: string): RecognizedSe
 }
 
 const datagramReaders: Readonly<Record<string, ResponseParser>> = {
+  bacnet: readBacnet,
   coap: readCoap,
   dtls: readDtls,
+  'ethernet-ip': readEthernetIp,
+  fins: readFins,
   ipmi: readIpmi,
   isakmp: readIke,
   kerberos: (bytes) => parseNetworkService(bytes, 'udp-kerberos'),

@@ -116,14 +116,6 @@ const kerberos = Buffer.concat([
   latin1('CLIENT_NOT_FOUND'),
 ]);
 
-const modbus = Buffer.concat([
-  hex('504f 0000 001b ff 2b 0e 01 01 00 00 03 00 04'),
-  latin1('Acme'),
-  hex('01 02'),
-  latin1('X1'),
-  hex('02 05'),
-  latin1('3.0.0'),
-]);
 const rpcRefusal = hex('80000018 504f5254 00000001 00000000 00000000 00000000 00000001');
 const rpcAccepted = hex('80000018 504f5254 00000001 00000000 00000000 00000000 00000000');
 const credSsp = (() => {
@@ -232,7 +224,6 @@ const streams: [probe: string, response: Buffer, service: string, evidence: Reco
     'openvpn',
     { 'openvpn.answer': 'hard reset' },
   ],
-  ['modbus', modbus, 'modbus', { 'modbus.identity': 'vendor: Acme\nproduct_code: X1\nrevision: 3.0.0' }],
   ['rpc-program', Buffer.concat([rpcRefusal, rpcAccepted]), 'status', { 'rpc.program': 'status' }],
   [
     'rdp-session',

@@ -64,6 +64,14 @@ export type ResponseForm =
   | 'amqp'
   /** Modbus over TCP: 6 bytes, the last two of them the length of the rest. */
   | 'modbus'
+  /** EtherNet/IP: 24 bytes, with the length of the rest, little-endian, after two of them. */
+  | 'enip'
+  /** IEC 60870-5-104: a start byte, then the length of the rest. */
+  | 'apci'
+  /** Niagara Fox: lines up to `};;`. */
+  | 'fox'
+  /** FINS/TCP: four letters, then 32 bits of length. */
+  | 'fins'
   /** One BER element (X.690). */
   | 'ber'
   /** 32 bits with the total length before the message: libvirt. */
@@ -85,12 +93,13 @@ export type ResponseForm =
    * 5.4.2).
    */
   | 'xml-stream'
-  /** Fixed length: one byte, two, four, five, eight. */
+  /** Fixed length: one byte, two, four, five, eight, ten. */
   | 'byte'
   | 'two'
   | 'word'
   | 'five'
   | 'eight'
+  | 'ten'
   /** Lines up to `END`: Liquidsoap. */
   | 'closed-list'
   /** Lines up to the end mark of Festival. */

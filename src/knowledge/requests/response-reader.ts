@@ -82,6 +82,14 @@ export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): Resp
       return sized((bytes) => (bytes.length < 7 ? 0 : 8 + bytes.readUInt32BE(3)), 64 * 1024);
     case 'modbus':
       return sized((bytes) => (bytes.length < 6 ? 0 : 6 + bytes.readUInt16BE(4)), 1024);
+    case 'enip':
+      return sized((bytes) => (bytes.length < 4 ? 0 : 24 + bytes.readUInt16LE(2)), 64 * 1024);
+    case 'apci':
+      return sized((bytes) => (bytes.length < 2 ? 0 : 2 + (bytes[1] as number)), 257);
+    case 'fox':
+      return new LineReader((line) => line === '};;');
+    case 'fins':
+      return sized((bytes) => (bytes.length < 8 ? 0 : 8 + bytes.readUInt32BE(4)), 1024);
     case 'ber':
       return sized((bytes) => berEnd(bytes, 0), 64 * 1024);
     case 'whole':
@@ -113,6 +121,8 @@ export function readResponse(form: ResponseForm, maxBody = maxHeaderBytes): Resp
       return sized(() => 5, 5);
     case 'eight':
       return sized(() => 8, 8);
+    case 'ten':
+      return sized(() => 10, 10);
     case 'closed-list':
       return new LineReader((line) => line === 'END');
     case 'festival':

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { ber, integer, octets, sequence } from './ber.ts';
+import {
+  bacnetVendor,
+  finsController,
+  isBacnet,
+  isFinsResponse,
+  isIdentity,
+  listIdentity,
+} from './control-requests.ts';
 import { kerberosRequest, rootEntrySearch } from './directory-requests.ts';
 import { latin1, uint16, uint32 } from './request-bytes.ts';
 import { sipOptions } from './sip-request.ts';
@@ -402,6 +410,10 @@ const catalogue: readonly PortPayloads[] = [
   // External address of a gateway, RFC 6886 section 3.2.
   one([5351], 'nat-pmp', u8(0, 0), { looksLike: startsWith(u8(0, 0x80)) }),
   one([5683], 'coap', coapGet(), { looksLike: (response) => ((response[0] as number) & 0xc0) === 0x40 }),
+  // Control systems: one read each.
+  one([9600], 'fins', finsController, { looksLike: isFinsResponse }),
+  one([44_818], 'ethernet-ip', listIdentity, { looksLike: isIdentity }),
+  one([47_808], 'bacnet', bacnetVendor, { looksLike: isBacnet }),
   // Discovery of Ubiquiti devices.
   one([10_001], 'ubiquiti-discovery', u8(1, 0, 0, 0), { looksLike: startsWith(u8(1)) }),
   // The ping of Mumble: four zeros, then an identifier that is repeated after the version.
@@ -436,7 +448,7 @@ const byPort = new Map(
 );
 
 /** Ports whose services stay silent to unknown clients, or have no harmless request. */
-const mutePorts = [67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 47_808, 51_820];
+const mutePorts = [67, 68, 138, 162, 514, 631, 1645, 1812, 1813, 5355, 51_820];
 
 /** UDP ports worth probing in most networks, ascending: those with a payload, and a few silent ones. */
 export const commonUdpPorts: readonly number[] = [...byPort.keys(), ...mutePorts].sort((a, b) => a - b);

@@ -3,6 +3,7 @@ import { wantsTls } from '../probes/first-bytes.ts';
 import { parseBinaryService, parseDatagramService } from '../protocols/binary-service.ts';
 import { parseClassicService } from '../protocols/classic-service.ts';
 import { parseClusterService } from '../protocols/cluster-service.ts';
+import { parseControlSystem } from '../protocols/control-system.ts';
 import { parseDatabase } from '../protocols/database.ts';
 import { parseDns } from '../protocols/dns.ts';
 import { type FtpRecord, parseFtp } from '../protocols/ftp.ts';
@@ -108,6 +109,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   const record = parseKeyValueStore(bytes) ?? parseDatabase(bytes, banner.probe);
   if (record) return addRecognized(evidence, { ...record, proof: record.evidence[0]?.[1] ?? '' });
   const binary =
+    parseControlSystem(bytes, banner.probe) ??
     parseClusterService(bytes, banner.probe) ??
     parseNetworkService(bytes, banner.probe) ??
     parseMediaService(bytes, banner.probe) ??

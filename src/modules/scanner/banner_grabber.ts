@@ -70,7 +70,7 @@ export default defineModule({
     intrusive: {
       Type: 'bool',
       Description:
-        'Allow anonymous FTP login and, with tls_enumerate, test whether a server leaks memory (Heartbleed, Ticketbleed), decrypts for others (ROBOT) or encrypts before a key is agreed upon (early ChangeCipherSpec).',
+        'Allow anonymous FTP login, all probes at ports of control systems and, with tls_enumerate, test whether a server leaks memory (Heartbleed, Ticketbleed), decrypts for others (ROBOT) or encrypts before a key is agreed upon (early ChangeCipherSpec).',
       Default: false,
     },
   },
@@ -206,7 +206,9 @@ function mayHaveMore(
   host: string,
   slowHosts: SlowHosts,
 ): boolean {
-  return shortage !== null && !endless && (identified || slowHosts.retryUnknown(host));
+  return (
+    shortage !== null && shortage !== 'fragile' && !endless && (identified || slowHosts.retryUnknown(host))
+  );
 }
 
 /** The better of two sessions of one port: the later had more time, unless it learned less anyway. */

@@ -115,7 +115,7 @@ export class OpenPorts {
     evidence.seen += 1;
     if (this.#input.isUntouchable(port.port)) {
       evidence.done += 1;
-      this.#planned.push({ ...port, skipped: 'printer' });
+      this.#planned.push({ ...port, skipped: 'fragile' });
       this.#decideIfDone(port.host, evidence);
       return;
     }

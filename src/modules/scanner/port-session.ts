@@ -1,5 +1,10 @@
 import type { Endpoint } from '../../domain/host.ts';
 import type { Banner, UnidentifiedReason } from '../../domain/text/banner.ts';
+import {
+  controlProbeForPort,
+  isControlPort,
+  isControlService,
+} from '../../knowledge/probes/control-system.ts';
 import { wantsTls } from '../../knowledge/probes/first-bytes.ts';
 import type { Probe } from '../../knowledge/probes/probe.ts';
 import {
@@ -71,6 +76,8 @@ class PortProbing {
   readonly #tls: TlsProbing;
   /** The port did not speak first. */
   #ungreeted = false;
+  /** Nothing beyond one exchange of the port's own protocol was sent: its devices are fragile. */
+  #isSpared = false;
   /** Time of the port at which a silent one is given up. */
   #silentUntil = 0;
 
@@ -105,7 +112,7 @@ class PortProbing {
     const banners = this.#connections.banners();
     return {
       banners,
-      shortage: this.#connections.shortage(this.#ungreeted),
+      shortage: this.#shortage(),
       silent: best === null || best.bytes.length === 0,
       identified: this.#connections.identified,
       endless: best?.truncated ?? false,
@@ -113,9 +120,15 @@ class PortProbing {
     };
   }
 
+  #shortage(): UnidentifiedReason | null {
+    if (!this.#isSpared) return this.#connections.shortage(this.#ungreeted);
+    return this.#connections.identified || !this.#settings.ask ? null : 'fragile';
+  }
+
   async #probe(): Promise<PortObservation | null> {
-    const { ask, tls, timeoutMs } = this.#settings;
+    const { ask, tls, timeoutMs, intrusive } = this.#settings;
     const connections = this.#connections;
+    if (!intrusive && isControlPort(this.#port)) return await this.#probeControlPort();
     if (ask && tls && tlsPorts.has(this.#port)) {
       const failure = await this.#tls.probe(timeoutMs);
       if (!failure && connections.identified) await probeFurther(connections);
@@ -128,8 +141,34 @@ class PortProbing {
     this.#ungreeted = first.bytes.length === 0 && !first.broken;
     if (first.bytes.length > 0) await this.#probeGreeter(first);
     else if (ask) await this.#probeSilent(first);
+    await this.#probeOnwards();
+    return null;
+  }
+
+  async #probeOnwards(): Promise<void> {
     await this.#followUp();
-    await probeFurther(connections);
+    await probeFurther(this.#connections);
+  }
+
+  /**
+   * One connection: listens, and sends the request of the control system to a silent port. Only a greeting that shows
+   * another service, such as SSH, leads to its probes.
+   */
+  async #probeControlPort(): Promise<PortObservation | null> {
+    const { ask, timeoutMs } = this.#settings;
+    const connections = this.#connections;
+    const session = await connections.dial();
+    if (!(session instanceof ProbeSession)) return session;
+    const own = ask ? controlProbeForPort(this.#port) : null;
+    await session.listen(own ? connections.atMostHalf(clientFirstMs) : timeoutMs);
+    if (session.service !== null && !isControlService(session.service)) {
+      await this.#probeGreeter(session);
+      await this.#probeOnwards();
+      return null;
+    }
+    this.#isSpared = true;
+    if (own && session.bytes.length === 0 && !session.broken) await session.ask(own, timeoutMs, false);
+    connections.end(session);
     return null;
   }
 

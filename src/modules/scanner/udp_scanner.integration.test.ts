@@ -132,6 +132,29 @@ describe('udp_scanner', () => {
     ]);
   });
 
+  it('sends control systems one read of their own protocol, or no byte', async () => {
+    const received = new Map<number, Set<string>>();
+    for (const port of [2222, 9600, 20_000, 44_818, 47_808]) {
+      const device = createSocket('udp4', (bytes) => {
+        received.set(port, (received.get(port) ?? new Set()).add(bytes.toString('hex')));
+      });
+      sockets.push(device);
+      await new Promise<void>((resolve) => device.bind(port, `${block}.104`, resolve));
+    }
+    await tryModule(udp_scanner, {
+      config: { ...fast, ports: '2222,9600,20000,44818,47808' },
+      inputs: { discovered_hosts: [{ ip: `${block}.104` }] },
+      targets: [`${block}.104`],
+    });
+    expect(Object.fromEntries([...received].map(([port, each]) => [port, [...each]]))).toEqual({
+      2222: [''],
+      9600: ['800002000000006300ef050100'],
+      20000: [''],
+      44818: [`63${'00'.repeat(11)}${Buffer.from('PORTOLAN').toString('hex')}00000000`],
+      47808: ['810a001101040005010c0c023fffff1979'],
+    });
+  });
+
   it('ends at a cancel, sends nothing more and counts the rest as not tried', async () => {
     const cancel = new AbortController();
     const gate = loopbackGate(['127.0.0.1']);

@@ -70,6 +70,8 @@ export interface GateOptions {
   signal?: AbortSignal;
   /** Endpoints of this server itself, to exclude. */
   isOwn?: (address: string, port: number) => boolean;
+  /** Ports whose connections end by a FIN, not by a reset: their devices have few sessions and keep reset ones. */
+  closesInOrder?: (port: number) => boolean;
   /** Maximum number of open connections; also limited by the file handles of the process. */
   maxConnections?: number;
 }
@@ -85,6 +87,7 @@ export function createGate(options: GateOptions): ScanGate {
     admitted: options.addresses,
     admit: (host: string) => admittedAddress(host, admission.admitted, options),
     isOwn: options.isOwn ?? (() => false),
+    closesInOrder: options.closesInOrder ?? (() => false),
     traffic: noTraffic(),
     spared: 0,
     slots: new Slots(mostConnections),
@@ -108,6 +111,7 @@ interface Admission {
   admitted: AddressSet;
   admit(host: string): string | null;
   isOwn(address: string, port: number): boolean;
+  closesInOrder(port: number): boolean;
   traffic: Traffic;
   spared: number;
   slots: Slots;
@@ -256,6 +260,7 @@ class ScopedGate implements ScanGate {
       door: admission.door,
       slowAnswerMs: slowResponseMs,
       isSlow: (host) => admission.slow.has(host),
+      closesInOrder: admission.closesInOrder,
       onSlow: (host) => this.#admission.slow.note(host, Infinity),
     });
     admission.sweepers.add(sweeper);
@@ -295,7 +300,8 @@ class ScopedGate implements ScanGate {
       const pace = this.#pace(opened, options.timeoutMs, options.signal);
       // One probe is one SYN, unless the host is slow: callers retry for more.
       const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
-      const observing = probeTcp(opened, port, { ...options, ...pace, timeoutMs });
+      const inOrder = this.#admission.closesInOrder(port);
+      const observing = probeTcp(opened, port, { ...options, ...pace, timeoutMs, inOrder });
       if (options.attempt) this.#admission.rounds?.follow(opened, options.attempt, observing);
       const observation = await observing;
       this.#note(opened, observation);
@@ -312,7 +318,8 @@ class ScopedGate implements ScanGate {
     if (typeof opened !== 'string') return { failure: opened };
     const pace = this.#pace(opened, options.connectMs ?? options.deadlineMs, options.signal);
     const onError = (kind: ProbeErrorKind) => this.#noteErrors(kind, 1);
-    const result = await dial(opened, port, { ...options, ...pace, onError });
+    const inOrder = this.#admission.closesInOrder(port);
+    const result = await dial(opened, port, { ...options, ...pace, onError, inOrder });
     if ('failure' in result) this.#note(opened, result.failure);
     else this.#admission.slow.note(opened, result.connection.latencyMs);
     if (result.closed) result.closed.then(() => this.#admission.slots.release());

@@ -36,6 +36,7 @@ interface ConnectSweepInput extends SweepInput {
   /** Response time from which a host counts as slow. */
   slowAnswerMs: number;
   isSlow(address: string): boolean;
+  closesInOrder(port: number): boolean;
   onSlow(address: string): void;
 }
 
@@ -202,6 +203,7 @@ export class ConnectSweeper {
       scopes: Uint32Array.from(hosts, ({ address }) => (address.zone === null ? 0 : scopeIdOf(address.zone))),
       egress,
       ports: job.ports,
+      inOrder: [...job.ports].filter((port) => this.#input.closesInOrder(port)),
       tries: job.retries + 1,
       furtherTries: this.#input.adaptive && job.retries > 0 ? furtherTries : 0,
       key,

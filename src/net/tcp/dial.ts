@@ -21,6 +21,9 @@ import { type AttemptOptions, attempt } from './attempt.ts';
 /** Read-ahead of Node in bytes; the socket is paused while there is no reader. */
 const readAhead = 16 * 1024;
 
+/** Longest wait for the peer to close too, of a connection that ends in order, milliseconds. */
+const lastWordsMs = 1000;
+
 /** Maximum bytes stored of a request. */
 const maxSentBytes = 4096;
 
@@ -29,6 +32,8 @@ type Dialed = DialResult & { closed?: Promise<void> };
 interface Reporting {
   /** Called for each failure after the connection was accepted. */
   onError(kind: ProbeErrorKind): void;
+  /** End the connection by a FIN, not by a reset. */
+  inOrder: boolean;
 }
 
 /** Connects and keeps the connection open for a session. `closed` resolves when the socket is gone. */
@@ -37,7 +42,7 @@ export async function dial(
   port: number,
   options: DialOptions & Reporting & Pick<AttemptOptions, 'synMs' | 'again' | 'onRepeat' | 'door' | 'egress'>,
 ): Promise<Dialed> {
-  const { synMs, signal, again, onRepeat, door, egress } = options;
+  const { synMs, signal, again, onRepeat, door, egress, inOrder } = options;
   const releaseClock = loopClock.use();
   const startedAt = loopClock.now() - door.pausedMs;
   const timeoutMs = Math.min(options.connectMs ?? options.deadlineMs, options.deadlineMs);
@@ -61,12 +66,12 @@ export async function dial(
   });
   void closed.then(releaseClock);
   // While nothing may be sent, even the acknowledgment of received data is too much.
-  const forget = door.onChange((held) => held && resetSocket(socket));
+  const forget = door.onChange((held) => held && hangUp(socket, inOrder));
   void closed.then(forget);
-  if (door.held) resetSocket(socket);
+  if (door.held) hangUp(socket, inOrder);
   const deadline = startedAt + door.pausedMs + options.deadlineMs;
   const { maxBytes, onError } = options;
-  const budget: Budget = { deadline, bytesLeft: maxBytes, exchanges: [], signal, onError };
+  const budget: Budget = { deadline, bytesLeft: maxBytes, exchanges: [], signal, onError, inOrder };
   return { connection: new SocketConnection(socket, socket, latencyMs, budget), closed };
 }
 
@@ -259,7 +264,7 @@ class SocketConnection implements Connection {
     });
   }
 
-  /** Ends the session: resets the connection, so that no TIME_WAIT stays behind. */
+  /** Ends the session. */
   #finish(end: ReadEnd): void {
     if (this.#end) return;
     this.#end = end === 'closed' && loopClock.now() >= this.#budget.deadline ? 'deadline' : end;
@@ -269,7 +274,7 @@ class SocketConnection implements Connection {
     this.#release();
     this.#failWrite?.();
     this.#reader?.(this.#end);
-    resetSocket(this.#socket);
+    hangUp(this.#socket, this.#budget.inOrder);
     if (this.#stream !== this.#socket) this.#stream.destroy();
   }
 
@@ -285,10 +290,20 @@ function responseLength(options: ReadOptions, bytes: Buffer): number {
   return response === false ? 0 : Math.min(response, bytes.length);
 }
 
-function resetSocket(socket: Socket): void {
+/** @param inOrder by a FIN; else by a reset, so that no TIME_WAIT stays behind */
+function hangUp(socket: Socket, inOrder: boolean): void {
   if (socket.destroyed) return;
   if (socket.connecting) socket.destroy();
-  else socket.resetAndDestroy();
+  else if (!inOrder) socket.resetAndDestroy();
+  else {
+    // Closing with unread bytes would be a reset.
+    socket.resume();
+    socket.end();
+    socket.once(
+      'close',
+      loopClock.after(lastWordsMs, () => socket.destroy()),
+    );
+  }
 }
 
 /** Unread bytes in one growing block, so that a peer that drips single bytes costs linear time. */

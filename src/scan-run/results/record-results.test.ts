@@ -121,7 +121,7 @@ describe('ResultRecorder', () => {
     expect(merged(rows)).toMatchObject([{ all_ports_open: true }]);
   });
 
-  it.each(['tarpit', 'printer'] as const)(
+  it.each(['tarpit', 'fragile'] as const)(
     'has no banner of a port that was not probed: %s',
     async (reason) => {
       const { rows, recorder } = record();

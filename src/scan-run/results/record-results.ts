@@ -241,7 +241,8 @@ export class ResultRecorder {
       if (banner.unidentified_reason) row.unidentified_reason = banner.unidentified_reason;
       const known = row.banner ?? '';
       // Nothing was sent to it: its silence shows nothing.
-      if (banner.unidentified_reason === 'tarpit' || banner.unidentified_reason === 'printer') return;
+      const isLeftAlone = banner.unidentified_reason === 'tarpit' || banner.unidentified_reason === 'fragile';
+      if (isLeftAlone && banner.banner === '') return;
       const better = banner.banner !== '' && (known === '' || (banner.tls && !row.tls));
       if (better || row.banner === undefined) {
         row.banner = banner.banner;

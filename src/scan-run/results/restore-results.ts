@@ -51,10 +51,10 @@ export async function restoreResults(folder: ScanFolder): Promise<EarlierRun | n
 
 /**
  * Silent, or identified. A response without a product may have been truncated before it was parsed, and is requested
- * again, as are ports whose probes timed out.
+ * again, as are ports whose probes timed out; a fragile one is left alone.
  */
 function isComplete(row: PortRow): boolean {
-  if (row.unidentified_reason) return false;
+  if (row.unidentified_reason) return row.unidentified_reason === 'fragile';
   return row.banner === '' || (typeof row.banner === 'string' && Boolean(row.service));
 }
 

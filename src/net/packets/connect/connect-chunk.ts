@@ -31,6 +31,8 @@ export interface ConnectPlan {
   /** What the sockets are bound to; null = nothing. */
   egress: SocketEgress | null;
   ports: Uint16Array;
+  /** Those of them whose connections end by a FIN, not by a reset. */
+  inOrder: readonly number[];
   /** Tries for an endpoint that does not respond, at least 1. */
   tries: number;
   /** Tries beyond these while retries bring responses. */

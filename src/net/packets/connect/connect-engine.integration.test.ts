@@ -56,6 +56,7 @@ function plan(more: Partial<Plan> = {}): Plan {
     ports: Uint16Array.from({ length: 20_000 }, (_, at) => at + 40_000),
     tries: 2,
     furtherTries: 0,
+    inOrder: [],
     key: randomPermutationKey(),
     patienceMs: 900,
     slowPatienceMs: 3000,

@@ -72,6 +72,8 @@ export interface Peer {
   /** Interface of a link-local IPv6 address, else 0. */
   scope: number;
   port: number;
+  /** End an open connection by a FIN, not by a reset. */
+  inOrder: boolean;
   /** What the socket is bound to; null = nothing. */
   egress: SocketEgress | null;
 }
@@ -143,14 +145,14 @@ export class ConnectSockets {
    * closing it, creating another and registering it with epoll, a third of the cost of an attempt.
    */
   end(fd: number, peer: Peer): EndedConnect {
-    const { family, address, scope, port } = peer;
+    const { family, address, scope, port, inOrder } = peer;
     const code = this.#connect(fd, peer);
     if (code === errno.already) return this.#endedEarly(fd, peer);
     const isOpen = code === 0 || code === errno.connected;
     const meaning = isOpen ? verdict.open : meanings.get(code);
     const itself = isOpen && this.#isItself(fd, family, address, port);
     const rejection = meaning === verdict.rejected ? this.#rejection(fd, peer, code) : null;
-    if (isOpen || meaning === undefined || scope !== 0) this.close(fd, isOpen);
+    if (isOpen || meaning === undefined || scope !== 0) this.close(fd, isOpen && !inOrder);
     else this.#keep(fd, peer);
     return meaning === undefined ? { trouble: errnoName(code) } : { verdict: meaning, itself, rejection };
   }
@@ -185,7 +187,7 @@ export class ConnectSockets {
     const isUnderWay = code === errno.inProgress;
     if (isUnderWay && (kept !== null || this.#watch(fd, (epollOut | epollEdge) >>> 0))) return { fd };
     const refused = this.#refused(isUnderWay ? this.#sys.errno() : code);
-    this.close(fd, code === 0);
+    this.close(fd, code === 0 && !peer.inOrder);
     return refused;
   }
 

@@ -222,10 +222,17 @@ class Sweep {
   }
 
   #peer(host: number, to: number): Peer {
-    const { family, hosts, scopes, egress } = this.#share.plan;
+    const { family, hosts, scopes, inOrder, egress } = this.#share.plan;
     const size = this.#addressBytes;
     const address = hosts.subarray(host * size, (host + 1) * size);
-    return { family, address, scope: scopes[host] as number, port: to, egress };
+    return {
+      family,
+      address,
+      scope: scopes[host] as number,
+      port: to,
+      inOrder: inOrder.includes(to),
+      egress,
+    };
   }
 
   #giveUp(attempt: Attempt): void {

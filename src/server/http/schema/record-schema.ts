@@ -82,7 +82,7 @@ export const portMembers = {
   unidentified_reason: Type.Optional(
     Type.Enum([...unidentifiedReasons], {
       description:
-        'why product and version may be missing: probes ran out of time (timeout, rate, cut), the port was not probed (tarpit, printer), or nothing came back on a host that accepts every connection (unproven)',
+        'why product and version may be missing: probes ran out of time (timeout, rate, cut), the port was left alone (tarpit, fragile), or nothing came back on a host that accepts every connection (unproven)',
     }),
   ),
   service: orNull(Type.Object({ name: Type.String(), ...claimMembers }, { title: 'Service' })),

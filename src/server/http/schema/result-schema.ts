@@ -51,7 +51,7 @@ const resultSchema = Type.Object(
             cut: countSchema,
             tarpit: Type.Optional(countSchema),
             unproven: Type.Optional(countSchema),
-            printer: Type.Optional(countSchema),
+            fragile: Type.Optional(countSchema),
           },
           { description: 'ports whose service is not identified for a reason; only for ended scans' },
         ),
