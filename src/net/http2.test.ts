@@ -22,6 +22,7 @@ function connectionThatSays(bytes: number[]): Connection {
       said = true;
       return { bytes: Buffer.from(bytes), end: 'match' };
     },
+    endAfter: () => undefined,
     write: async () => true,
     startTls: async () => ({ reason: 'none' }),
     examineTls: async () => ({ reason: 'none' }),

@@ -318,6 +318,7 @@ function connectionThatSays(bytes: Buffer, pick: Pick): Connection {
       return { bytes: bytes.subarray(start, at), end: start < bytes.length ? 'match' : 'closed' };
     },
     write: async () => true,
+    endAfter: () => undefined,
     startTls: async () => ({ reason: 'none' }),
     examineTls: async () => ({ reason: 'none' }),
     close: () => undefined,

@@ -104,6 +104,22 @@ describe('readGreeting', () => {
   });
 });
 
+it.each([
+  ['220-a\r\n', true],
+  ['220-a\r\n123 b\r\n', true],
+  ['220-a\r\n250 b\r\n', true],
+  ['220-a\r\n220 ', true],
+  ['220-a\r\n'.repeat(200), true],
+  ['220-a\r\n220 b\r\n', false],
+  ['220-a\r\n220\r\n', false],
+  ['220 a', false],
+  ['hello', false],
+])('the greeting %j is unfinished: %s', (text, unfinished) => {
+  const reader = readGreeting();
+  reader.end(Buffer.from(text, 'latin1'));
+  expect(reader.unfinished).toBe(unfinished);
+});
+
 describe('readGuess', () => {
   const page = 'HTTP/1.1 400 Bad request\r\nContent-Length: 4\r\n\r\na\nb\n';
   it.each<[ResponseForm, string, number, boolean]>([

@@ -185,11 +185,13 @@ const httpStart = 'HTTP/1.';
 
 /**
  * Reads the greeting of an unknown service: its first five bytes determine the form. `known` is false if no form
- * matches; then the response ends with its first line, and more may follow.
+ * matches; then the response ends with its first line, and more may follow. `unfinished` is true between the first
+ * line of a reply, a code with a hyphen, and its last one: until then the server does not read.
  */
-export function readGreeting(): ResponseReader & { readonly known: boolean } {
+export function readGreeting(): ResponseReader & { readonly known: boolean; readonly unfinished: boolean } {
   let reader: ResponseReader | null = null;
   let form: ResponseForm | null = null;
+  let unfinished = false;
   return {
     get capped() {
       return reader?.capped ?? false;
@@ -197,16 +199,27 @@ export function readGreeting(): ResponseReader & { readonly known: boolean } {
     get known() {
       return form !== null;
     },
+    get unfinished() {
+      return unfinished;
+    },
     end(bytes) {
       if (!reader) {
         if (bytes.length < 5 && !bytes.includes(0x0a)) return 0;
         form = greetingForm(bytes);
-        reader = readResponse(form ?? 'line');
+        const code = /^\d{3}(?=-)/.exec(bytes.toString('latin1', 0, 4))?.[0];
+        unfinished = code !== undefined;
+        // RFC 959 section 4.2: lines in between may begin with another number.
+        reader = unfinished ? new LineReader(lastLineOf(code as string)) : readResponse(form ?? 'line');
       }
-      return reader.end(bytes);
+      const end = reader.end(bytes);
+      if (end > 0 && !reader.capped) unfinished = false;
+      return end;
     },
   };
 }
+
+const lastLineOf = (code: string) => (line: string) =>
+  line.startsWith(code) && (line.length === 3 || line[3] === ' ');
 
 function greetingForm(bytes: Buffer): ResponseForm | null {
   const text = bytes.toString('latin1', 0, 5);

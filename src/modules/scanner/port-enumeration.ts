@@ -48,6 +48,8 @@ export async function enumeratePort(
     signal: settings.signal,
     leaf: banner.tls?.chain[0] ?? null,
     intrusive: settings.intrusive,
+    // A greeting of several lines may be one of those that mail servers hold back to test their clients.
+    oneAtATime: /^\d{3}-/.test(banner.banner),
   });
   if (!outcome) return [...banners];
   const { tls_error: _refused, ...others } = banner;

@@ -141,11 +141,13 @@ class PortProbing {
     this.#ungreeted = first.bytes.length === 0 && !first.broken;
     if (first.bytes.length > 0) await this.#probeGreeter(first);
     else if (ask) await this.#probeSilent(first);
-    await this.#probeOnwards();
+    await this.#probeOnwards(first);
     return null;
   }
 
-  async #probeOnwards(): Promise<void> {
+  /** @param first a server that has not ended its greeting gets no further connection */
+  async #probeOnwards(first: ProbeSession): Promise<void> {
+    if (first.unfinishedGreeting) return;
     await this.#followUp();
     await probeFurther(this.#connections);
   }
@@ -163,7 +165,7 @@ class PortProbing {
     await session.listen(own ? connections.atMostHalf(clientFirstMs) : timeoutMs);
     if (session.service !== null && !isControlService(session.service)) {
       await this.#probeGreeter(session);
-      await this.#probeOnwards();
+      await this.#probeOnwards(session);
       return null;
     }
     this.#isSpared = true;

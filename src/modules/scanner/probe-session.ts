@@ -18,6 +18,12 @@ import { requestHttp2 } from '../../net/http2.ts';
 import { loopClock } from '../../net/loop-clock.ts';
 import { handshakeTimeout } from '../../net/tls/tls.ts';
 
+/**
+ * Longest wait for the rest of a greeting of several lines, milliseconds. Mail servers such as postscreen send its first
+ * line, wait 6 s or more, and put on block lists who speaks before the last one.
+ */
+const longestGreetingLinesMs = 15_000;
+
 /** Silence that ends an unknown greeting after its first line, milliseconds. */
 const greetingTailMs = 300;
 
@@ -33,7 +39,7 @@ export interface SessionTimeouts {
 }
 
 interface ReadLimits {
-  idleMs?: number;
+  idleMs?: number | (() => number);
   /** Maximum length of the current response; by default the rest of the session's limit. */
   most?: () => number | null;
 }
@@ -64,6 +70,8 @@ export class ProbeSession {
   ended = false;
   /** The peer fell silent before its response was complete. */
   overdue = false;
+  /** The greeting has begun and not ended: nothing may be sent. */
+  unfinishedGreeting = false;
   /** Longest time to the first byte of a response, milliseconds. */
   slowestMs = 0;
   /** Called when bytes of the peer arrive. */
@@ -110,7 +118,13 @@ export class ProbeSession {
   /** Waits for the service to speak first. */
   async listen(giveUpMs: number): Promise<void> {
     const reader = readGreeting();
-    const end = await this.#read(giveUpMs, (bytes) => reader.end(bytes));
+    const idleMs = () => (reader.unfinished ? 2 * longestGreetingLinesMs : this.#pace.idleMs);
+    const done = (bytes: Buffer) => {
+      const length = reader.end(bytes);
+      this.#noteGreeting(reader.unfinished);
+      return length;
+    };
+    const end = await this.#read(giveUpMs, done, { idleMs });
     this.truncated ||= reader.capped;
     // An incomplete greeting.
     if (end === 'idle' && this.#parts.length > 0) this.overdue = true;
@@ -119,9 +133,16 @@ export class ProbeSession {
     if (mayGoOn) await this.#read(tailMs, () => 0, { idleMs: tailMs });
   }
 
+  #noteGreeting(unfinished: boolean): void {
+    if (unfinished === this.unfinishedGreeting) return;
+    this.unfinishedGreeting = unfinished;
+    this.#connection.endAfter(unfinished ? longestGreetingLinesMs : 2 * this.#pace.idleMs);
+  }
+
   /** Sends the requests of a probe, and upgrades to TLS if the service offers it. */
   async ask(probe: Probe, firstMs: number, upgrade: boolean): Promise<void> {
     this.probe = probe.name;
+    if (this.unfinishedGreeting) return;
     for (const step of probe.steps) {
       const response = await this.#step(step, firstMs);
       if (response.length === 0 || this.#broken) return;
@@ -162,6 +183,7 @@ export class ProbeSession {
     const { upgrade, steps } = probe;
     if (!upgrade) return null;
     if (probe.greeting) await this.listen(firstMs);
+    if (this.unfinishedGreeting) return null;
     for (const step of steps) {
       if (this.#broken || upgrade.offered.test(this.bytes.toString('latin1'))) break;
       await this.#step(step, firstMs);

@@ -64,6 +64,8 @@ export interface TlsEnumerationSettings {
   leaf: string | null;
   /** Also test for vulnerabilities. */
   intrusive: boolean;
+  /** The server minds several connections at a time; by default it does not. */
+  oneAtATime?: boolean;
 }
 
 /** Outcome of one handshake. `over`: not attempted, as the budget is spent. */
@@ -106,6 +108,8 @@ class TlsSurveyor {
   #protocols: string[] = [];
   #fallbackScsv: boolean | null = null;
   #traits: TlsTraits | undefined;
+  /** The end of the last handshake that is to be waited for. */
+  #previous: Promise<unknown> = Promise.resolve();
 
   constructor(settings: TlsEnumerationSettings) {
     this.#settings = settings;
@@ -314,7 +318,11 @@ class TlsSurveyor {
   }
 
   /** A complete handshake; null if it failed. */
-  async #examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null> {
+  #examine(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null> {
+    return this.#inTurn(() => this.#examineNow(options));
+  }
+
+  async #examineNow(options: Partial<TlsExaminationOptions>): Promise<TlsExamination | null> {
     const { serverName, timeoutMs } = this.#settings;
     const connection = await this.#open();
     if (connection === null || connection === 'over') return null;
@@ -353,12 +361,14 @@ class TlsSurveyor {
       random: randomBytes(64),
       ...offer,
     });
-    const end = await this.#exchange(
-      hello,
-      (bytes) => flight.read(bytes),
-      async (connection) => {
-        if (flight.hello && then) await then(flight, connection);
-      },
+    const end = await this.#inTurn(() =>
+      this.#exchange(
+        hello,
+        (bytes) => flight.read(bytes),
+        async (connection) => {
+          if (flight.hello && then) await then(flight, connection);
+        },
+      ),
     );
     if (end === 'over') return { kind: 'over' };
     if (flight.hello) return { kind: 'hello', hello: flight.hello, flight };
@@ -370,13 +380,23 @@ class TlsSurveyor {
   async #probeSsl2(): Promise<void> {
     let response: ReturnType<typeof readSsl2Hello> = 'more';
     const hello = ssl2ClientHello(randomBytes(16));
-    await this.#exchange(hello, (bytes) => {
-      response = readSsl2Hello(bytes);
-      return response !== 'more';
-    });
+    await this.#inTurn(() =>
+      this.#exchange(hello, (bytes) => {
+        response = readSsl2Hello(bytes);
+        return response !== 'more';
+      }),
+    );
     const read = response as ReturnType<typeof readSsl2Hello>;
     if (read === null || read === 'more') return;
     this.#ssl2 = read;
+  }
+
+  /** Runs one handshake: at once, or after all earlier ones. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#settings.oneAtATime) return work();
+    const turn = this.#previous.then(work);
+    this.#previous = turn.catch(() => undefined);
+    return turn;
   }
 
   get #leftMs(): number {

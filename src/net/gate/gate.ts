@@ -157,8 +157,8 @@ export type DialResult = { connection: Connection } | { failure: PortObservation
 export type ReadEnd = 'match' | 'idle' | 'closed' | 'reset' | 'cap' | 'deadline';
 
 export interface ReadOptions {
-  /** Idle timeout between bytes, milliseconds. */
-  idleMs: number;
+  /** Idle timeout between bytes, milliseconds; a function may change it as bytes arrive. */
+  idleMs: number | (() => number);
   /** Idle timeout before the first byte; by default `idleMs`. */
   firstMs?: number;
   /**
@@ -215,6 +215,8 @@ export interface Connection {
    * @param last close our half of the connection after them
    */
   write(bytes: Uint8Array, last?: boolean): Promise<boolean>;
+  /** Moves the deadline: the session ends this many milliseconds from now. */
+  endAfter(ms: number): void;
   /** Upgrades to TLS; `connection` communicates inside it. The reason says why a handshake failed. */
   startTls(
     options: TlsOptions,

@@ -154,6 +154,13 @@ class SocketConnection implements Connection {
     });
   }
 
+  endAfter(ms: number): void {
+    if (this.#end) return;
+    this.#budget.deadline = loopClock.now() + ms;
+    this.#forgetDeadline();
+    this.#forgetDeadline = loopClock.after(ms, () => this.#finish('deadline'));
+  }
+
   async startTls(
     options: TlsOptions,
   ): Promise<{ connection: Connection; tls: TlsObservation } | { reason: string }> {
@@ -236,8 +243,7 @@ class SocketConnection implements Connection {
   /** Lets the socket flow until the response matches or something ends the read. */
   #receive(options: ReadOptions, onMatch: (length: number) => void): Promise<ReadEnd> {
     return new Promise((resolve) => {
-      const started = loopClock.now();
-      this.#lastByteAt = started;
+      this.#lastByteAt = loopClock.now();
       const settle = (end: ReadEnd) => {
         forgetIdle();
         this.#reader = null;
@@ -245,8 +251,9 @@ class SocketConnection implements Connection {
         this.#stream.pause();
         resolve(end);
       };
-      const idleLimitMs = () =>
-        this.#lastByteAt === started ? (options.firstMs ?? options.idleMs) : options.idleMs;
+      const idleMs = () => (typeof options.idleMs === 'number' ? options.idleMs : options.idleMs());
+      let any = false;
+      const idleLimitMs = () => (any ? idleMs() : (options.firstMs ?? idleMs()));
       const checkIdle = () => {
         const left = this.#lastByteAt + idleLimitMs() - loopClock.now();
         if (left <= 0) settle('idle');
@@ -255,6 +262,7 @@ class SocketConnection implements Connection {
       let forgetIdle = loopClock.after(idleLimitMs(), checkIdle);
       this.#reader = settle;
       this.#onBytes = () => {
+        any = true;
         const length = responseLength(options, this.#inbox.bytes);
         if (length === 0) return;
         onMatch(length);

@@ -1,0 +1,108 @@
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { closeServers, listen, tryModule } from '../../../test/module-trial.ts';
+import { inVirtualTime } from '../../../test/virtual-time.ts';
+import type { Banner } from '../../domain/text/banner.ts';
+import { observedService } from '../../knowledge/rules/claims.ts';
+import banner_grabber from './banner_grabber.ts';
+
+/** No other test scans it. */
+const host = '127.86.0.10';
+
+/** What a server has seen. */
+interface Seen {
+  connections: number;
+  open: number;
+  /** Most connections at a time. */
+  most: number;
+  /** What arrived before the greeting was complete, and after it. */
+  early: string;
+  said: string;
+}
+
+let seen: Seen;
+beforeEach(() => {
+  seen = { connections: 0, open: 0, most: 0, early: '', said: '' };
+});
+afterEach(closeServers);
+
+/** Sends the first part of a greeting at once, and the rest after a pause. */
+function greeter(first: string, pauseMs: number, rest: string, response: string) {
+  const mine = seen;
+  return (socket: Socket) => {
+    mine.connections += 1;
+    mine.open += 1;
+    // The end of the connection before may arrive in the same turn of the event loop, or in the next one.
+    setImmediate(() =>
+      setImmediate(() => {
+        mine.most = Math.max(mine.most, mine.open);
+      }),
+    );
+    let isReady = false;
+    if (first) socket.write(first);
+    const timer = setTimeout(() => {
+      isReady = true;
+      socket.write(rest);
+    }, pauseMs);
+    socket.on('data', (bytes) => {
+      mine[isReady ? 'said' : 'early'] += bytes.toString('latin1');
+      if (isReady) socket.write(response);
+    });
+    socket.on('close', () => {
+      mine.open -= 1;
+      clearTimeout(timer);
+    });
+  };
+}
+
+async function grab(port: number, config: Record<string, unknown> = {}): Promise<Banner> {
+  const { result } = await inVirtualTime(
+    () =>
+      tryModule(banner_grabber, {
+        config: { timeout: '3s', ...config },
+        inputs: { open_ports: [{ host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' }] },
+        targets: [host],
+      }),
+    20,
+    1,
+  );
+  return (result.published.get('banners') as Banner[])[0] as Banner;
+}
+
+const ehloResponse = '250-mx.test\r\n250 HELP\r\n';
+
+it.each([
+  ['mail', 0, '220-mx.test ESMTP\r\n', '220 mx.test ESMTP Postfix\r\n', ehloResponse, 'smtp', /^EHLO /],
+  [
+    'a number in between',
+    0,
+    '220-mx.test ESMTP\r\n123 Main St\r\n',
+    '220 mx.test ESMTP\r\n',
+    ehloResponse,
+    'smtp',
+    /^EHLO /,
+  ],
+  ['files', 2121, '220-Welcome\r\n', '220 FTP ready\r\n', '211 End\r\n', 'ftp', /^FEAT/],
+])(
+  'nothing is sent before the last line of a greeting: %s',
+  async (_name, wanted, first, rest, response, service, request) => {
+    const port = await listen(greeter(first, 6000, rest, response), host, wanted);
+    const banner = await grab(port, { tls_enumerate: true });
+    expect([seen.early, observedService(banner), seen.most]).toEqual(['', service, 1]);
+    expect(banner.banner).toContain(first + rest);
+    expect(seen.said).toMatch(request);
+  },
+);
+
+it('a greeting without an end is recorded, and nothing is ever sent', async () => {
+  const port = await listen(greeter('220-mx.test ESMTP\r\n', 60_000, '', ''), host);
+  const banner = await grab(port, { intrusive: true, tls_enumerate: true });
+  expect(banner).toMatchObject({ banner: '220-mx.test ESMTP\r\n', probe: 'smtp', truncated: true });
+  expect([seen.early, seen.connections]).toEqual(['', 1]);
+});
+
+it('a greeting of more lines than are read leads to no request', async () => {
+  const port = await listen(greeter('220-mx.test ESMTP\r\n'.repeat(300), 60_000, '', ''), host);
+  expect(await grab(port)).toMatchObject({ probe: 'smtp', truncated: true });
+  expect([seen.early, seen.connections]).toEqual(['', 1]);
+});
