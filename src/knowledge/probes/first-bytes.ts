@@ -2,6 +2,7 @@
 const openings: readonly { service: string; pattern: RegExp }[] = [
   { service: 'ssh', pattern: /^(?:[^\n]{0,512}\n){0,20}?SSH-\d/ },
   { service: 'http', pattern: /^HTTP\/\d/ },
+  { service: 'shoutcast', pattern: /^ICY \d{3} / },
   { service: 'ftp', pattern: /^220[- ][^\0]{0,2000}?(?:ftp|filezilla)/i },
   { service: 'svdrp', pattern: /^220 \S{1,255} SVDRP VideoDiskRecorder / },
   { service: 'smtp', pattern: /^(?:220|421|554)[- ][^\0]{0,2000}?(?:smtp|mail|postfix|exim)/i },

@@ -122,6 +122,18 @@ test('a compression bomb is truncated at the limit', () => {
   expect(record?.truncated).toBe(true);
 });
 
+test('a page without a status line is HTTP/0.9, only in response to a request', () => {
+  const page = Buffer.from('\r\n<!DOCTYPE html><html><head><title>Old device</title></head></html>');
+  expect(parseHttp(page)).toBeNull();
+  expect(parseHttp(page, undefined, true)?.facts).toMatchObject({
+    version: '0.9',
+    title: 'Old device',
+    headers: {},
+  });
+  for (const text of ['<policy-file-request/>', '<html5>', '<', 'hello', '<stream:stream'])
+    expect(parseHttp(Buffer.from(text), undefined, true)).toBeNull();
+});
+
 test('input that is not HTTP yields null', () => {
   for (const text of ['', 'HTTP', 'HTTP/1.1', 'ICY 200 OK', ' HTTP/1.1 200 OK'])
     expect(parse(text)).toBeNull();

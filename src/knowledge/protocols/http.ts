@@ -50,9 +50,15 @@ export interface HttpRecord {
   truncated: boolean;
 }
 
-/** Reads one HTTP/1.x response (RFC 9112), skipping interim responses. Null = not HTTP. */
-export function parseHttp(bytes: Buffer, maxBody = bodyLimit): HttpRecord | null {
-  let head = readHead(bytes);
+/** Start of a page without a status line, the whole response of HTTP/0.9. */
+const barePage = /^\s{0,16}<(?:!doctype html|html|head|title|body|frameset)\b/i;
+
+/**
+ * Reads one HTTP/1.x response (RFC 9112), skipping interim responses. Null = not HTTP.
+ * @param mayBeBare the bytes answer a GET request: a page without a status line is HTTP/0.9, with 200 as status
+ */
+export function parseHttp(bytes: Buffer, maxBody = bodyLimit, mayBeBare = false): HttpRecord | null {
+  let head = readHead(bytes) ?? (mayBeBare ? bareHead(bytes) : null);
   let rest = bytes;
   for (
     let skipped = 0;
@@ -106,6 +112,12 @@ interface Head {
 
 function isInterim(status: number): boolean {
   return status >= 100 && status < 200 && status !== 101;
+}
+
+function bareHead(bytes: Buffer): Head | null {
+  if (!barePage.test(bytes.toString('latin1', 0, 64))) return null;
+  const none = { headers: new Map<string, string>(), cookies: [], challenges: [] };
+  return { version: '0.9', status: 200, reason: '', ...none, end: 0, complete: true };
 }
 
 function readHead(bytes: Buffer): Head | null {

@@ -13,6 +13,16 @@ function counted(bytes: Buffer): Buffer {
 const evidence = (bytes: Buffer, probe: string) => parseMediaService(bytes, probe)?.evidence;
 
 describe('servers of media and games', () => {
+  test('SHOUTcast names itself in a notice, without one by its status line', () => {
+    const head =
+      'ICY 200 OK\r\nicy-notice1:<BR>This stream requires Winamp<BR>\r\nicy-notice2:SHOUTcast Server/Linux v1.9.8<BR>\r\n';
+    expect(evidence(latin1(head), 'http')).toEqual([
+      ['shoutcast.notice', 'This stream requires Winamp\nSHOUTcast Server/Linux v1.9.8'],
+    ]);
+    expect(parseMediaService(latin1('ICY 401 Service Unavailable\r\n'), 'http')?.service).toBe('shoutcast');
+    expect(parseMediaService(latin1('ICYX 200'), 'http')).toBeNull();
+  });
+
   test('Snapcast names itself after its clients and replies to a time message', () => {
     const state = `{"id":"portolan","result":{"server":{"groups":[${'{"a":1},'.repeat(900)}],"server":{"snapserver":{"name":"Snapserver","version":"0.26.0"}}}}}\r\n`;
     expect(evidence(latin1(state), 'snapcast')).toEqual([

@@ -7,7 +7,19 @@ const unpackedLimit = 16 * 1024;
 
 /** Recognizes media and game servers by the response to the probe made for them; null = none. */
 export function parseMediaService(bytes: Buffer, probe: string): RecognizedService | null {
-  return readers.get(probe)?.(bytes) ?? null;
+  return readShoutcast(bytes) ?? readers.get(probe)?.(bytes) ?? null;
+}
+
+/** The status line of SHOUTcast and the notices with the name of the server, as HTML. */
+function readShoutcast(bytes: Buffer): RecognizedService | null {
+  const head = bytes.toString('latin1', 0, 4096);
+  const status = /^ICY \d{3} [^\r\n]{0,64}/.exec(head)?.[0];
+  if (status === undefined) return null;
+  const notices = [...head.matchAll(/\nicy-notice\d:([^\r\n]{1,256})/g)].map(([, text = '']) =>
+    plainText(text.replace(/<[^<>]{0,64}>/g, ' ')),
+  );
+  if (notices.length === 0) return { service: 'shoutcast', evidence: [], proof: status };
+  return recognizedBy('shoutcast', 'shoutcast.notice', notices.join('\n'), notices.at(-1));
 }
 
 const readers: ReadonlyMap<string, ResponseParser> = new Map([

@@ -132,6 +132,8 @@ describe('readGuess', () => {
     ['byte', 'HTTP/1.1 204 No Content\r\n\r\n', 27, true],
     ['five', page, page.length, true],
     ['five', 'HELLO there', 5, false],
+    ['http', 'ICY 200 OK\r\nicy-name:x\r\n\r\nmusic', 26, false],
+    ['byte', 'I', 1, false],
     ['byte', '\x09', 1, false],
   ])('the response to a request of form %s: %j', (form, text, length, isHttp) => {
     const bytes = Buffer.from(text, 'latin1');

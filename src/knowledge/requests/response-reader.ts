@@ -161,7 +161,7 @@ export function readGuess(
   maxBody = maxHeaderBytes,
 ): ResponseReader & { readonly isHttp: boolean } {
   let isHttp = form === 'http';
-  let reader: ResponseReader | null = isHttp ? readResponse(form, maxBody) : null;
+  let reader: ResponseReader | null = null;
   return {
     get capped() {
       return reader?.capped ?? false;
@@ -172,9 +172,11 @@ export function readGuess(
     end(bytes) {
       if (!reader) {
         const start = bytes.toString('latin1', 0, httpStart.length);
-        if (start.length < httpStart.length && httpStart.startsWith(start)) return 0;
-        isHttp = start === httpStart;
-        reader = readResponse(isHttp ? 'http' : form, maxBody);
+        const other = form === 'http' ? icyStart : httpStart;
+        if (start.length < other.length && other.startsWith(start)) return 0;
+        const isIcy = form === 'http' && start.startsWith(icyStart);
+        isHttp = start === httpStart || (form === 'http' && !isIcy);
+        reader = readResponse(isIcy ? 'head' : isHttp ? 'http' : form, maxBody);
       }
       return reader.end(bytes);
     },
@@ -182,6 +184,8 @@ export function readGuess(
 }
 
 const httpStart = 'HTTP/1.';
+/** SHOUTcast: headers, then a stream without an end. */
+const icyStart = 'ICY ';
 
 /**
  * Reads the greeting of an unknown service: its first five bytes determine the form. `known` is false if no form

@@ -91,7 +91,7 @@ function readProtocol(banner: Banner, bytes: Buffer, evidence: Map<string, strin
   if (banner.protocol === 'udp') return readDatagram(banner, bytes, evidence);
   // A SOCKS proxy's response to an HTTP request is no evidence of a web server.
   if (banner.probe === 'socks-http') return { service: 'socks5', certainty: 0.6, proof: '' };
-  const http = parseHttp(bytes);
+  const http = parseHttp(bytes, undefined, banner.probe === 'http');
   if (http && banner.probe === faviconName) return addIconEvidence(evidence, http);
   if (http) return addHttpEvidence(evidence, http, bytes, banner.probe);
   const ssh = parseSsh(bytes);
@@ -208,6 +208,7 @@ function addIconEvidence(evidence: Map<string, string>, record: HttpRecord): Rec
 }
 
 function httpEvidence({ version, status, reason }: HttpRecord['facts']): string {
+  if (version === '0.9') return 'page without a status line (HTTP/0.9)';
   return `HTTP/${version} ${status} ${reason}`.trim().slice(0, evidenceLimit);
 }
 

@@ -15,6 +15,14 @@ export const mediaSignatures: readonly Signature[] = [
     '"controlProtocolVersion":1,"name":"Snapserver","protocolVersion":1,"version":"0.26.0"',
     '0.26.0',
   ),
+  rows('shoutcast', 'shoutcast.notice')(
+    'shoutcast.notice',
+    'SHOUTcast',
+    'nullsoft:shoutcast_server',
+    String.raw`SHOUTcast Distributed Network Audio Server(?:/[\w.-]{1,16})? v<v>`,
+    'This stream requires Winamp\nSHOUTcast Distributed Network Audio Server/Linux v1.9.8',
+    '1.9.8',
+  ),
   rows('snapcast', 'snapcast.stream', 0.85).exact('snapcast.stream', ...products.snapserver, 'time'),
   raw('liquidsoap').prefix(
     'liquidsoap.version',

@@ -27,7 +27,7 @@ export default defineModule({
       // SSDP looks similar, and the response to a follow-up request is not the page of the port.
       const isIcon = banner.probe === faviconName;
       if (banner.protocol === 'udp' || (furtherNames.has(banner.probe) && !isIcon)) return null;
-      const record = parseHttp(serverBytes(banner), ctx.options.max_body);
+      const record = parseHttp(serverBytes(banner), ctx.options.max_body, banner.probe === 'http');
       if (!record) return null;
       const service = isSecure(banner) ? 'https' : 'http';
       if (isIcon) {

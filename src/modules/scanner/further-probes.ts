@@ -65,7 +65,9 @@ class FurtherProbes {
     const ready = !this.#secure || (await session.secure([], timeoutMs, connections.name));
     if (ready && probe.greeting) await session.listen(connections.greetingMs);
     const inside = tls && probe.inside !== undefined;
-    if (ready && !session.broken) await session.ask(probe, timeoutMs, inside);
+    // A mail server that is late with its greeting gets no byte before.
+    const isGreeted = probe.greeting === null || session.bytes.length > 0;
+    if (ready && isGreeted && !session.broken) await session.ask(probe, timeoutMs, inside);
     connections.overdue ||= session.overdue;
     connections.endFurther(session);
     return session.bytes.length === 0 ? null : session;

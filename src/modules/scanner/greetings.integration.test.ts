@@ -106,3 +106,69 @@ it('a greeting of more lines than are read leads to no request', async () => {
   expect(await grab(port)).toMatchObject({ probe: 'smtp', truncated: true });
   expect([seen.early, seen.connections]).toEqual(['', 1]);
 });
+
+it('an SSH server that greets after 6 s is identified, with few connections', async () => {
+  await listen(greeter('', 6000, 'SSH-2.0-Trial_1.0\r\n', ''), host, 2022);
+  const banner = await grab(2022);
+  expect(observedService(banner)).toBe('ssh');
+  expect(banner).not.toHaveProperty('unidentified_reason');
+  expect(seen.said).toMatch(/^SSH-2\.0-Portolan\r\n/);
+  expect(seen.connections).toBeLessThanOrEqual(6);
+});
+
+it('a mail server that greets after 6 s gets no byte before, on one connection', async () => {
+  await listen(greeter('', 6000, '220 mx.test ESMTP\r\n', ehloResponse), host, 2525);
+  const banner = await grab(2525);
+  expect(banner.banner).toBe(`220 mx.test ESMTP\r\n${ehloResponse}`);
+  expect([seen.early, seen.most]).toEqual(['', 1]);
+});
+
+it('a web server at a port of SSH is found meanwhile', async () => {
+  await listen(
+    (socket) => {
+      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nServer: t\r\nContent-Length: 0\r\n\r\n'));
+    },
+    host,
+    2022,
+  );
+  expect(observedService(await grab(2022))).toBe('http');
+});
+
+it('a silent port costs one timeout at a host with many open ports', async () => {
+  const ports = await Promise.all([
+    ...Array.from({ length: 30 }, () => listen((socket) => socket.resume(), host)),
+    listen((socket) => socket.resume(), host, 2022),
+  ]);
+  const { ms } = await inVirtualTime(() =>
+    tryModule(banner_grabber, {
+      config: { timeout: '3s', retries: 0 },
+      inputs: {
+        open_ports: ports.map((port) => ({ host, port, protocol: 'tcp', state: 'open', reason: 'syn-ack' })),
+      },
+      targets: [host],
+    }),
+  );
+  expect(ms).toBeLessThan(4000);
+});
+
+it('SHOUTcast is recognized by its status line, and its stream is not waited for', async () => {
+  const port = await listen((socket) => {
+    socket.once('data', () => {
+      socket.write(
+        'ICY 200 OK\r\nicy-notice2:SHOUTcast Distributed Network Audio Server/Linux v1.9.8<BR>\r\n\r\n',
+      );
+      const timer = setInterval(() => socket.write(Buffer.alloc(400, 0xff)), 100);
+      socket.on('close', () => clearInterval(timer));
+    });
+  }, host);
+  const banner = await grab(port);
+  expect(observedService(banner)).toBe('shoutcast');
+  expect(banner).toMatchObject({ probe: 'http', truncated: false, partial: false });
+});
+
+it('a page without a status line is a web server', async () => {
+  const port = await listen((socket) => {
+    socket.once('data', () => socket.end('<html><head><title>Old device</title></head></html>'));
+  }, host);
+  expect(observedService(await grab(port))).toBe('http');
+});

@@ -13,6 +13,9 @@ export const clientFirstMs = 300;
 /** Longest wait for a service that usually speaks first, milliseconds. */
 export const longestGreetingMs = 1500;
 
+/** Timeouts from the connection to the greeting of a service that usually speaks first, where it is late. */
+export const lateGreetingTimeouts = 2.5;
+
 /** Event loop late by so much, milliseconds and share of the time: responses may have been missed. */
 const lateMs = 20;
 const lateShare = 0.02;
@@ -55,6 +58,8 @@ export class PortConnections {
   tlsError: string | undefined;
   /** A response that was to be expected did not come, or not to its end. */
   overdue = false;
+  /** The service pauses before its greeting. */
+  greetsLate = false;
   readonly #open = new Set<ProbeSession>();
   readonly #finished: ProbeSession[] = [];
   /** Sessions of probes that followed from responses. */
@@ -78,6 +83,7 @@ export class PortConnections {
 
   /** Longest wait for a greeting. */
   get greetingMs(): number {
+    if (this.greetsLate) return lateGreetingTimeouts * this.settings.timeoutMs;
     return Math.min(this.settings.timeoutMs, this.settings.stretch * longestGreetingMs);
   }
 

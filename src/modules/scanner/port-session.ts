@@ -24,6 +24,7 @@ import { probeFurther } from './further-probes.ts';
 import {
   clientFirstMs,
   evidenceRank,
+  lateGreetingTimeouts,
   longestGreetingMs,
   PortConnections,
   type PortSessionSettings,
@@ -140,6 +141,7 @@ class PortProbing {
     await first.listen(this.#greetingMs());
     this.#ungreeted = first.bytes.length === 0 && !first.broken;
     if (first.bytes.length > 0) await this.#probeGreeter(first);
+    else if (ask && this.#mayGreetLate(first)) await this.#awaitGreeting(first);
     else if (ask) await this.#probeSilent(first);
     await this.#probeOnwards(first);
     return null;
@@ -150,6 +152,43 @@ class PortProbing {
     if (first.unfinishedGreeting) return;
     await this.#followUp();
     await probeFurther(this.#connections);
+  }
+
+  #mayGreetLate(first: ProbeSession): boolean {
+    const { slowHosts } = this.#settings;
+    const isGreeter = this.#hint !== null && this.#hint.greeting !== null;
+    return isGreeter && !first.broken && slowHosts.awaitGreeting(this.#connections.endpoint.host);
+  }
+
+  /**
+   * Listens on the first connection for longer, while a few others try whether another service is behind the port. A
+   * mail server may be late on purpose, and gets no byte on any connection before it has greeted.
+   */
+  async #awaitGreeting(first: ProbeSession): Promise<void> {
+    const { timeoutMs, slowHosts, tls } = this.#settings;
+    const connections = this.#connections;
+    const hint = this.#hint as Probe;
+    const isMail = hint.service === 'smtp';
+    const lateAt = this.#silentUntil + (lateGreetingTimeouts - 1) * timeoutMs;
+    const late = this.#listenOn(first, lateAt - connections.clock.now());
+    const secure: Candidate[] = tls && !this.#tls.tried ? ['tls'] : [];
+    if (!isMail) await this.#probeInTurn([probeNamed('http'), ...secure, hint, probeNamed('generic')], null);
+    await late;
+    slowHosts.greetingEnded();
+    if (isMail && first.bytes.length === 0 && !first.broken)
+      await first.ask(hint, connections.greetingMs, tls);
+    connections.end(first);
+  }
+
+  /** Waits for a late greeting: a pause of the service, not of the link. */
+  async #listenOn(first: ProbeSession, ms: number): Promise<void> {
+    const { slowestMs } = first;
+    await first.listen(ms);
+    first.slowestMs = slowestMs;
+    if (first.bytes.length === 0) return;
+    this.#ungreeted = false;
+    this.#connections.greetsLate = true;
+    await this.#probeGreeter(first);
   }
 
   /**
@@ -191,20 +230,27 @@ class PortProbing {
     this.#connections.end(session);
   }
 
-  /** Sends one probe after the other, each a little later than the one before, until one gets a response. */
   async #probeSilent(first: ProbeSession): Promise<void> {
-    const connections = this.#connections;
     const candidates = this.#candidates().slice(0, first.broken ? maxProbesAfterClose : undefined);
+    await this.#probeInTurn(candidates, first.broken ? null : first);
+    if (first.broken) this.#connections.end(first);
+  }
+
+  /**
+   * Sends one probe after the other, each a little later than the one before, until one gets a response.
+   * @param first connection of the first of them; null = a new one
+   */
+  async #probeInTurn(candidates: readonly Candidate[], first: ProbeSession | null): Promise<void> {
+    const connections = this.#connections;
     const gap = Math.max(0, this.#silentUntil - connections.clock.now()) / (candidates.length + 1);
     const running: Promise<void>[] = [];
     for (const [position, candidate] of candidates.entries()) {
       if (this.#settings.signal.aborted || connections.anyResponse) break;
-      const reuse = position === 0 && !first.broken ? first : null;
+      const reuse = position === 0 ? first : null;
       const probed = this.#probeCandidate(candidate, reuse, gap).finally(() => connections.wake());
       running.push(probed);
       await this.#untilNext(probed, gap);
     }
-    if (first.broken) connections.end(first);
     await Promise.all(running);
   }
 

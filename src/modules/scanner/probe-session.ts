@@ -117,6 +117,8 @@ export class ProbeSession {
 
   /** Waits for the service to speak first. */
   async listen(giveUpMs: number): Promise<void> {
+    const limitMs = this.#pace.idleMs;
+    if (giveUpMs > limitMs) this.#connection.endAfter(giveUpMs + 2 * limitMs);
     const reader = readGreeting();
     const idleMs = () => (reader.unfinished ? 2 * longestGreetingLinesMs : this.#pace.idleMs);
     const done = (bytes: Buffer) => {
@@ -183,7 +185,7 @@ export class ProbeSession {
     const { upgrade, steps } = probe;
     if (!upgrade) return null;
     if (probe.greeting) await this.listen(firstMs);
-    if (this.unfinishedGreeting) return null;
+    if (this.unfinishedGreeting || (probe.greeting && this.bytes.length === 0)) return null;
     for (const step of steps) {
       if (this.#broken || upgrade.offered.test(this.bytes.toString('latin1'))) break;
       await this.#step(step, firstMs);

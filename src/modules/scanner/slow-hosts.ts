@@ -10,11 +10,15 @@ const maxUnknownRetries = 8;
 /** A host with more open ports may be a tarpit: its unidentified ports are not probed again. */
 const maxProbedPorts = 16;
 
+/** Services that may greet late and are waited for at the same time, in all. */
+const maxLateGreetings = 16;
+
 /** Hosts with slow responses: silence of their ports may mean that a probe timed out. */
 export class SlowHosts {
   readonly #slow = new Set<string>();
   readonly #probed = new Map<string, number>();
   readonly #unknownRetries = new Map<string, number>();
+  #lateGreetings = 0;
 
   note(host: string, responseMs: number, timeoutMs: number): void {
     if (responseMs >= slowShare * timeoutMs && this.#slow.size < maxHosts) this.#slow.add(host);
@@ -27,6 +31,21 @@ export class SlowHosts {
   /** Records that a port is being probed. */
   probing(host: string): void {
     if (this.#probed.size < maxHosts) this.#probed.set(host, (this.#probed.get(host) ?? 0) + 1);
+  }
+
+  /**
+   * Whether there is time for a service that greets late; not at hosts with many open ports, nor for many at a time.
+   * `greetingEnded` follows.
+   */
+  awaitGreeting(host: string): boolean {
+    if (this.#lateGreetings >= maxLateGreetings || (this.#probed.get(host) ?? 0) > maxProbedPorts)
+      return false;
+    this.#lateGreetings += 1;
+    return true;
+  }
+
+  greetingEnded(): void {
+    this.#lateGreetings -= 1;
   }
 
   /** Whether one more unidentified port of the host may be probed again. */
