@@ -287,6 +287,20 @@ describe('renderTable', () => {
     );
   });
 
+  it('says how many control systems and printers were left alone', async () => {
+    const unidentified = { timeout: 1, rate: 0, cut: 0, fragile: 1 };
+    const text = await render([
+      host(),
+      port(22, { unidentified_reason: 'timeout' }),
+      port(502, { unidentified_reason: 'fragile' }),
+      summary({ unidentified }),
+    ]);
+    expect(text).toMatch(/502\/tcp .* left alone: fragile device\n/);
+    expect(text).toContain(
+      '\n1 of 2 services not fully probed for lack of time: timeout 1\n1 of 2 open ports not fully probed: control systems and printers are fragile\n',
+    );
+  });
+
   it('says how far a canceled scan came, right before the counts', async () => {
     const progress = { ...initialProgress(), hosts_done: 8704, hosts_total: 65_534, tried: 42, not_tried: 9 };
     const error = { code: 'canceled' as const, message: '' };

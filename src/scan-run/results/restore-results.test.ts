@@ -110,6 +110,7 @@ it('turns rows back into the items they were made from', async () => {
     { ...port, port: 24, banner: 'what is this' },
     { ...port, port: 25 },
     { ...port, port: 26, banner: '', unidentified_reason: 'timeout' },
+    { ...port, port: 27, banner: '', unidentified_reason: 'fragile' },
   ]);
   await writeCheckpoint(folder, { icmp: { completed: true, done: 2, state: null } as { done: number } });
   const earlier = await restoreResults(folder);
@@ -128,7 +129,7 @@ it('turns rows back into the items they were made from', async () => {
     { host: '127.0.0.3', protocol: 'udp', open: 1, closed: 2 },
     { host: '127.0.0.4', protocol: 'udp', open: 0, closed: 2 },
   ]);
-  expect(await all(earlier.items('open_ports'))).toHaveLength(5);
+  expect(await all(earlier.items('open_ports'))).toHaveLength(6);
   expect(await all(earlier.items('service_fingerprints'))).toEqual([
     { host: '127.0.0.1', port: 22, protocol: 'tcp', ...claim, alternatives: [] },
   ]);
@@ -160,11 +161,11 @@ it('turns rows back into the items they were made from', async () => {
     '127.0.0.3': { open: 1, closed: 2, filtered: 0, not_tried: 0 },
     '127.0.0.4': { open: 0, closed: 2, filtered: 0, not_tried: 0 },
   });
-  const recorded = [22, 23, 24, 25, 26].filter((number) =>
+  const recorded = [22, 23, 24, 25, 26, 27].filter((number) =>
     earlier.has('banners', { host: '127.0.0.1', port: number }),
   );
-  expect(recorded).toEqual([22, 23]);
-  const identified = [22, 23, 24, 25, 26].filter((number) =>
+  expect(recorded).toEqual([22, 23, 27]);
+  const identified = [22, 23, 24, 25, 26, 27].filter((number) =>
     earlier.has('service_fingerprints', { host: '127.0.0.1', port: number }),
   );
   expect(identified).toEqual([22]);
