@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { closeServers, listen, tryModule } from '../../../test/module-trial.ts';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
@@ -121,6 +122,17 @@ it('a mail server that greets after 6 s gets no byte before, on one connection',
   const banner = await grab(2525);
   expect(banner.banner).toBe(`220 mx.test ESMTP\r\n${ehloResponse}`);
   expect([seen.early, seen.most]).toEqual(['', 1]);
+});
+
+it('a mail server inside TLS that greets after 6 s gets no byte before', async () => {
+  // Without a certificate, which a test would have to make.
+  const serve = greeter('', 6000, '220 mx.test ESMTP\r\n', ehloResponse);
+  const tls = createTlsServer({ ciphers: 'AECDH:@SECLEVEL=0', maxVersion: 'TLSv1.2' }, serve);
+  tls.on('tlsClientError', () => undefined);
+  await listen((socket) => void tls.emit('connection', socket), host, 2525);
+  const banner = await grab(2525);
+  expect(banner.banner).toBe(`220 mx.test ESMTP\r\n${ehloResponse}`);
+  expect([observedService(banner), seen.early]).toEqual(['smtps', '']);
 });
 
 it('a web server at a port of SSH is found meanwhile', async () => {

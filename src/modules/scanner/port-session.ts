@@ -178,6 +178,7 @@ class PortProbing {
     if (isMail && first.bytes.length === 0 && !first.broken)
       await first.ask(hint, connections.greetingMs, tls);
     connections.end(first);
+    if (isMail && tls && !this.#tls.tried && !connections.anyResponse) await this.#tls.probe(timeoutMs);
   }
 
   /** Waits for a late greeting: a pause of the service, not of the link. */

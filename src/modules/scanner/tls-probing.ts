@@ -2,7 +2,12 @@ import type { Probe } from '../../knowledge/probes/probe.ts';
 import { insideOrder, probeForGreeting, probeNamed } from '../../knowledge/probes/probes.ts';
 import { startsHttp2, wantsHttp2 } from '../../knowledge/protocols/http2-text.ts';
 import type { PortObservation } from '../../net/gate/gate.ts';
-import { clientFirstMs, longestGreetingMs, type PortConnections } from './port-connections.ts';
+import {
+  clientFirstMs,
+  lateGreetingTimeouts,
+  longestGreetingMs,
+  type PortConnections,
+} from './port-connections.ts';
 import { ProbeSession } from './probe-session.ts';
 
 /** Probes one port in TLS from the first byte. */
@@ -120,7 +125,12 @@ export class TlsProbing {
   async #probeInside(session: ProbeSession): Promise<void> {
     const { settings, endpoint } = this.#connections;
     const usualMs = this.#inner.greeting === null ? clientFirstMs : longestGreetingMs;
-    await session.listen(this.#connections.atMostHalf(usualMs));
+    // A mail server may be late on purpose, as without TLS.
+    const isMail = this.#inner.service === 'smtp';
+    const listenMs = isMail
+      ? lateGreetingTimeouts * settings.timeoutMs
+      : this.#connections.atMostHalf(usualMs);
+    await session.listen(listenMs);
     const greeted = session.bytes.length > 0;
     const probe = greeted ? probeForGreeting(session.bytes, endpoint.port) : this.#inner;
     if (probe && !session.broken) await session.ask(probe, settings.timeoutMs, false);
