@@ -8,7 +8,7 @@ export interface PortCatalog {
   ranked: readonly number[];
   /** Ports by service name, names in lower case. */
   services: ReadonlyMap<string, readonly number[]>;
-  /** Ports that have a service, or a place in the ranking. */
+  /** Ports that have a service, a place in the ranking or, over UDP, a request of their own. */
   known: Readonly<Record<Protocol, ReadonlySet<number>>>;
 }
 

@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { parsePorts } from '../domain/port.ts';
 import { portCatalog, serviceNameOf } from './ports.ts';
+import { commonUdpPorts } from './requests/udp-payloads.ts';
 
 const { ranked, services } = portCatalog;
 
 describe('portCatalogue', () => {
+  it('has known ports for both protocols', () => {
+    const { tcp, udp } = parsePorts('[-1024],U:[-]', portCatalog);
+    expect(tcp).toEqual(expect.arrayContaining([21, 22, 80, 443, 514]));
+    expect(tcp.length).toBeLessThan(250);
+    expect(udp).toEqual(expect.arrayContaining([...commonUdpPorts, 51_820]));
+    expect(udp.length).toBeLessThan(150);
+    expect(parsePorts('http*', portCatalog).tcp).toEqual([80, 443, 593, 8000, 8008, 8080, 8443]);
+    expect(parsePorts('U:http*', portCatalog).udp).toEqual([443, 8443]);
+  });
+
   it('ranks exactly 1000 distinct ports', () => {
     expect(ranked).toHaveLength(1000);
     expect(new Set(ranked).size).toBe(1000);

@@ -1,5 +1,6 @@
 import type { Protocol } from '../domain/host.ts';
 import type { PortCatalog } from '../domain/port.ts';
+import { commonUdpPorts } from './requests/udp-payloads.ts';
 
 /**
  * TCP ports worth probing, and the service that usually listens on each. Our own selection, made from the public
@@ -442,7 +443,10 @@ function withService(protocol: Protocol): number[] {
 export const portCatalog: PortCatalog = {
   ranked,
   services: portsByName(),
-  known: { tcp: new Set([...ranked, ...withService('tcp')]), udp: new Set(withService('udp')) },
+  known: {
+    tcp: new Set([...ranked, ...withService('tcp')]),
+    udp: new Set([...commonUdpPorts, ...withService('udp')]),
+  },
 };
 
 /** The service that usually listens on a port: a hint for the first probe, never evidence. Null when there is none. */

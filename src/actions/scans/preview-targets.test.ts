@@ -2,6 +2,19 @@ import { expect, it } from 'vitest';
 import { parseTargets } from '../../domain/targets/target.ts';
 import { previewTargets } from './preview-targets.ts';
 
+it('a plan counts the block around a name and the addresses of octet ranges', () => {
+  const targets = parseTargets(['a.example/28', '10.0.0-3.1,7']);
+  const excluded = parseTargets(['10.0.1-2.*', 'b.example/30']);
+  const rules = { blocklist: [], scope: { allow: [], deny: [], protect_self: false } };
+  const { target_list } = previewTargets({ targets, excluded }, rules);
+  expect(target_list.map(({ target, addresses, note }) => [target, addresses, note])).toEqual([
+    ['a.example/28', 14, 'name, looked up when the scan starts'],
+    ['10.0.0-3.1,7', 8, null],
+    ['10.0.1.0-10.0.2.255', 4, 'by the request'],
+    ['b.example/30', 0, 'name, looked up when the scan starts'],
+  ]);
+});
+
 it('a plan lists the first 200 lines of long lists and counts the others', () => {
   const ranges = (from: number, to: number, count: number) =>
     Array.from(
