@@ -24,6 +24,7 @@ import { parseDatabase } from '../../src/knowledge/protocols/database.ts';
 import { parseDns } from '../../src/knowledge/protocols/dns.ts';
 import { parseFtp } from '../../src/knowledge/protocols/ftp.ts';
 import * as games from '../../src/knowledge/protocols/game-announcement.ts';
+import { readPageFacts } from '../../src/knowledge/protocols/html-page.ts';
 import { dechunk, parseHttp, unpack } from '../../src/knowledge/protocols/http.ts';
 import * as httpText from '../../src/knowledge/protocols/http-text.ts';
 import { versionText } from '../../src/knowledge/protocols/http-version-text.ts';
@@ -464,6 +465,24 @@ export const parsers: readonly FuzzedParser[] = [
         }),
       ];
     },
+  },
+  {
+    name: 'pages',
+    covers: [protocol('html-page')],
+    share: 5,
+    seeds: [
+      ...recorded.httpResponses,
+      ...[
+        '<!-- a --><meta charset=gbk><title>\xb2\xe2 &amp; &#8364;</title><svg><title>x</title></svg>',
+        '<?xml version="1.0" encoding="euc-kr"?><h:title><![CDATA[\xb0\xfc]]></h:title>',
+        '\xff\xfe<\0t\0i\0t\0l\0e\0>\0a\0',
+      ].map(latin1),
+    ],
+    read: (bytes, pick) =>
+      readPageFacts(
+        bytes,
+        ['', 'text/html; charset=iso-2022-jp', 'text/xml', 'text/html; charset=gb18030'][pick(4)] as string,
+      ),
   },
   {
     name: 'http texts',
