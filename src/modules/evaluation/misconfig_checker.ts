@@ -9,7 +9,7 @@ import { listItems } from '../../engine/options.ts';
 import { checkIds, checks } from '../../knowledge/checks/all.ts';
 import { type Check, CheckResponse, evidence } from '../../knowledge/checks/check.ts';
 import { proveVersion, versionDisclosure } from '../../knowledge/checks/version-disclosure.ts';
-import { siteEvidence } from '../../knowledge/site-proofs.ts';
+import { siteEvidence } from '../../knowledge/site-evidence.ts';
 import { firstNames, targetNames } from '../target-names.ts';
 
 export default defineModule({
@@ -53,8 +53,8 @@ export default defineModule({
       for (const check of chosen) {
         const evidence = siteEvidence(
           responses.flatMap(({ name, response }) => {
-            const proof = check.prove(response);
-            return proof === null ? [] : [{ name, proof }];
+            const shown = check.prove(response);
+            return shown === null ? [] : [{ name, evidence: shown }];
           }),
         );
         if (evidence !== null) await publish(findingOf(check, banner, evidence, check.confidence));

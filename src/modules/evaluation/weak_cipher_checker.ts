@@ -6,7 +6,7 @@ import { LongWork } from '../../engine/long-work.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { SshFacts } from '../../knowledge/protocols/ssh.ts';
 import type { TlsFacts } from '../../knowledge/protocols/tls.ts';
-import { siteEvidence } from '../../knowledge/site-proofs.ts';
+import { siteEvidence } from '../../knowledge/site-evidence.ts';
 import { sshWeaknesses } from '../../knowledge/ssh/ssh-weaknesses.ts';
 import { type TlsRequirements, tlsWeaknesses } from '../../knowledge/tls/weaknesses.ts';
 import type { Weakness } from '../../knowledge/weakness.ts';
@@ -74,8 +74,8 @@ function weaknessesOf({ parser, attributes }: ParsedService, demands: TlsRequire
   );
   return [...Map.groupBy(found, ({ weakness }) => weakness.id).values()].map((same) => {
     const [first] = same;
-    const proofs = same.map(({ name, weakness }) => ({ name, proof: weakness.evidence }));
-    return { ...(first as (typeof same)[number]).weakness, evidence: siteEvidence(proofs) ?? '' };
+    const all = same.map(({ name, weakness }) => ({ name, evidence: weakness.evidence }));
+    return { ...(first as (typeof same)[number]).weakness, evidence: siteEvidence(all) ?? '' };
   });
 }
 

@@ -12,7 +12,13 @@ import { furtherNames } from '../../knowledge/probes/probes.ts';
 import { clientHello } from '../../knowledge/tls/client-hello.ts';
 import { curveIds, groupIdsOf13 } from '../../knowledge/tls/groups.ts';
 import { ServerFlight } from '../../knowledge/tls/server-flight.ts';
-import { suiteName, suitesFor } from '../../knowledge/tls/suites.ts';
+import {
+  type CipherSuite,
+  flawsOf,
+  hasForwardSecrecy,
+  suiteName,
+  suitesFor,
+} from '../../knowledge/tls/suites.ts';
 import { tlsVersions, versionCode } from '../../knowledge/tls/versions.ts';
 import { openFor, type PortEnumerationSettings, upgradeOf } from './port-enumeration.ts';
 
@@ -73,6 +79,7 @@ async function readFlight(
       version,
       suites: suitesFor(version)
         .slice(0, suitesPerHello)
+        .sort((a, b) => weaknessOf(a) - weaknessOf(b))
         .map(({ id }) => id),
       groups: version === 'TLSv1.3' ? groupIdsOf13 : curveIds,
       keyShare: true,
@@ -88,6 +95,13 @@ async function readFlight(
   } finally {
     connection.close();
   }
+}
+
+/** A server without an order of its own picks the suite that it picks for an ordinary client. */
+function weaknessOf(suite: CipherSuite): number {
+  const flaws = flawsOf(suite);
+  const broken = flaws.some((flaw) => flaw !== 'cbc');
+  return (broken ? 4 : 0) + (hasForwardSecrecy(suite) ? 0 : 2) + (flaws.includes('cbc') ? 1 : 0);
 }
 
 function shownBy({ hello, certificates, requestsCertificate }: ServerFlight, error: string): TlsObservation {

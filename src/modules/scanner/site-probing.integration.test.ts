@@ -97,6 +97,34 @@ describe('further names of an address', () => {
     expect(sites.some(({ name, banner }) => name === 'v3.test' && banner !== '')).toBe(true);
   });
 
+  it.each([true, false])('are found where the server closes for the first name (TLS: %s)', async (secure) => {
+    const key = privateKey().export({ type: 'pkcs8', format: 'pem' });
+    const cert = new X509Certificate(certificateDer({ commonName: 'v2.test', signed: true })).toString();
+    const { port: plain } = serveNames((name) => (name === 'v1.test' ? null : `<title>site ${name}</title>`));
+    const server = createTlsServer(
+      {
+        SNICallback: (name, done) =>
+          name === 'v1.test' ? done(new Error('unknown')) : done(null, createSecureContext({ key, cert })),
+      },
+      (socket) => {
+        socket.on('error', () => undefined);
+        socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+      },
+    );
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    realServers.add(server);
+    const port = secure ? (server.address() as AddressInfo).port : await plain;
+    const { banners, sites } = await grab(port, ['v1.test', 'v2.test', 'v3.test']);
+    expect(banners[0]).toMatchObject({ banner: '' });
+    expect(
+      sites.filter(({ probe }) => probe === 'http').map(({ name, tls }) => [name, tls !== undefined]),
+    ).toEqual([
+      ['v2.test', secure],
+      ['v3.test', secure],
+    ]);
+  });
+
   it('are counted and named where there are more than `max_sites`', async () => {
     const { port, requests } = serveNames((name) => `<title>${name}</title>`);
     const names = Array.from({ length: 30 }, (_, index) => `v${index}.test`);

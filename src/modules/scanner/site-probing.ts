@@ -5,6 +5,7 @@ import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import { furtherNames, probeNamed } from '../../knowledge/probes/probes.ts';
 import { isSecure, serverBytes } from '../../knowledge/protocols/probe-session.ts';
 import { loopClock } from '../../net/loop-clock.ts';
+import { peerClosed } from '../../net/tls/tls.ts';
 import { readBrokenHandshake } from './broken-handshake.ts';
 import { probeFurther } from './further-probes.ts';
 import { PortConnections, type PortSessionSettings } from './port-connections.ts';
@@ -50,6 +51,12 @@ interface SiteService {
   http2: boolean;
 }
 
+/** For a port that gave its first name nothing: others may be served, with TLS or without. */
+const guesses: readonly SiteService[] = [
+  { secure: true, http: true, http2: false },
+  { secure: false, http: true, http2: false },
+];
+
 /**
  * Requests the further names of an address from a port with a web server or TLS: each has a page and a certificate of its
  * own. One connection each, and those that follow from its response.
@@ -60,28 +67,37 @@ export async function probeSites(
   names: readonly string[],
   settings: PortSessionSettings,
 ): Promise<Banner[]> {
-  const services = banners.map(siteService);
-  const at = services.findIndex((each) => each !== null);
-  const [banner, service] = [banners[at], services[at]];
-  if (names.length === 0 || !banner || !service) return [...banners];
+  const served = banners.map(servedBy);
+  const at = served.findIndex((services) => services.length > 0);
+  const banner = banners[at];
+  if (names.length === 0 || !banner) return [...banners];
+  let services = served[at] as readonly SiteService[];
   const sites: SiteBanner[] = [];
   for (const name of names) {
-    if (settings.signal.aborted) break;
-    for (const response of await probeSite(endpoint, service, name, settings))
-      sites.push({ ...response, name });
+    let responses: Banner[] = [];
+    for (const service of services) {
+      if (settings.signal.aborted) break;
+      responses = await probeSite(endpoint, service, name, settings);
+      if (!responses.some((response) => response.banner !== '' || response.tls)) continue;
+      services = [service];
+      break;
+    }
+    sites.push(...responses.map((response) => ({ ...response, name })));
   }
   return banners.with(at, { ...banner, sites });
 }
 
-/** Null for a response that is none of a site; names make no difference to other services. */
-function siteService(banner: Banner): SiteService | null {
-  if (furtherNames.has(banner.probe)) return null;
-  const http = serviceOf(serverBytes(banner)) === 'http';
-  const http2 = banner.probe === 'http2';
+/** How a port that gave this response may serve sites; none where names make no difference. */
+function servedBy(banner: Banner): readonly SiteService[] {
+  if (furtherNames.has(banner.probe)) return [];
+  const reason = banner.banner === '' && !banner.tls ? (banner.tls_error ?? '') : '';
   // The first name may be one that the server does not know.
-  const rejected = banner.banner === '' && (banner.tls_error?.startsWith(tlsRejection) ?? false);
-  const secure = isSecure(banner) || rejected;
-  return http || secure ? { secure, http: http || rejected || banner.tls?.error !== undefined, http2 } : null;
+  if (reason.startsWith(tlsRejection)) return guesses.slice(0, 1);
+  if (reason.startsWith(peerClosed)) return guesses;
+  const http = serviceOf(serverBytes(banner)) === 'http';
+  const secure = isSecure(banner);
+  if (!http && !secure) return [];
+  return [{ secure, http: http || banner.tls?.error !== undefined, http2: banner.probe === 'http2' }];
 }
 
 async function probeSite(

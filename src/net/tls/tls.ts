@@ -150,7 +150,8 @@ function certificateChain(stream: TLSSocket): string[] {
   return chain;
 }
 
-const peerClosed = 'the peer closed the connection during the handshake';
+/** Reason of a handshake that the peer ended without an alert. */
+export const peerClosed = 'the peer closed the connection during the handshake';
 
 const reasons: Record<string, string> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the peer responded with something other than TLS',

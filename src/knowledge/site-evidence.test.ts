@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { siteEvidence } from './site-proofs.ts';
+import { siteEvidence } from './site-evidence.ts';
 
-it('joins equal proofs and names the sites of the others', () => {
-  const of = (...proofs: [string | null, string][]) =>
-    siteEvidence(proofs.map(([name, proof]) => ({ name, proof })));
+it('joins equal evidence and names the sites of the rest', () => {
+  const of = (...found: [string | null, string][]) =>
+    siteEvidence(found.map(([name, evidence]) => ({ name, evidence })));
   expect(of()).toBeNull();
   expect(of([null, 'no header'])).toBe('no header');
   expect(of([null, 'no header'], ['v2.test', 'no header'], ['v2.test', 'no header'])).toBe(
