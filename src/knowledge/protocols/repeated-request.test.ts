@@ -81,7 +81,21 @@ describe('what a response repeats of its request', () => {
     expect(echo.toString('latin1').match(/\r\n/g)).toHaveLength(get.match(/\r\n/g)?.length ?? 0);
     const other = latin1('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n\r\n<html>');
     expect(withoutRepeats(other, [latin1(get)])).toBe(other);
-    expect(withoutRepeats(latin1('\r\n'), [latin1('\r\n')]).toString()).toBe('\r\n');
+    const lineEnd = latin1('\r\n');
+    expect(withoutRepeats(lineEnd, [latin1('\r\n')])).toBe(lineEnd);
+  });
+
+  it('is nothing where it is cut, if it is half of the request', () => {
+    const half = (response: string) => isBlank(withoutRepeats(latin1(response), [latin1('\x05\x01\0')]));
+    expect([half('\x05\x01'), half('\x05'), half('\x05\0')]).toEqual([true, false, false]);
+    expect(isBlank(withoutRepeats(latin1(get.slice(0, 80)), [latin1(get)]))).toBe(true);
+  });
+
+  it('is the opening of both sides too where the server repeats what follows', () => {
+    const requests = ['@RSYNCD: 31.0\n', '#list\n'].map(latin1);
+    const answered = (text: string) => isBlank(withoutRepeats(latin1(text), requests));
+    expect(answered('@RSYNCD: 31.0\n#list\n')).toBe(true);
+    expect(answered('@RSYNCD: 31.0\nfiles\tshared files\n@RSYNCD: EXIT\n')).toBe(false);
   });
 
   it.each([

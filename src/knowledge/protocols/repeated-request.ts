@@ -22,8 +22,8 @@ const ownWord = /portolan[/-][\w.-]{1,64}/gi;
 const requestLine = /^[A-Z]{3,16} (\S{1,512}) [A-Z]{3,8}\/\d\.\d(?=\r?\n|$)/;
 /** Status line of an error. */
 const errorLine = /^[A-Z]{3,8}\/\d(?:\.\d)? [45]\d\d\b/;
-/** Openings that client and server send alike. */
-const sentByBoth = /^(?:JDWP-Handshake|@RSYNCD: |RFB \d{3}\.\d{3}\n|AMQP|BZFS|\0\0\0\x0dO)/;
+/** Openings that client and server send alike: what follows them shows whether the server repeats it. */
+const sentByBoth = /^(?:JDWP-Handshake|@RSYNCD: |RFB \d{3}\.\d{3}\n|BZFS|\0\0\0\x0dO)/;
 
 /** Escapes of HTML, URLs, JSON and programming languages. */
 const escapes =
@@ -96,8 +96,9 @@ function spansOf(response: Buffer, requests: readonly Buffer[]): Span[] {
   const unescaped = unescape(plain.text);
   const views = unescaped === null ? [plain] : [plain, unescaped];
   const isError = errorLine.test(raw);
-  return requests.flatMap((bytes) => {
-    const request = bytes.toString('latin1');
+  const texts = requests.map((bytes) => bytes.toString('latin1'));
+  if (texts.length > 1 && isEqual(plain.text, texts.join(''))) return [{ from: 0, to: response.length }];
+  return texts.flatMap((request) => {
     if (sentByBoth.test(request)) return [];
     if (isEqual(plain.text, request)) return [{ from: 0, to: response.length }];
     const parts = partsOf(request, isError);
@@ -198,8 +199,10 @@ function base64Repeats(view: View, request: string): Span[] {
   );
 }
 
-/** The whole response is the request in some form, apart from white space at its ends. */
+/** The whole response is the request in some form, apart from white space at its ends, or at least half of it as it is. */
 function isEqual(text: string, request: string): boolean {
+  const half = Math.max(2, request.length / 2);
+  if (text.trim() !== '' && text.length >= half && request.toLowerCase().startsWith(text)) return true;
   const own = request.trim();
   const response = text.length > 4 * request.length ? '' : text.trim();
   // Each form has a length of its own.

@@ -35,7 +35,7 @@ const requests: [name: string, protocol: 'tcp' | 'udp', port: number, request: B
 ].map((each) => [...each]);
 
 /** Requests that a service of the protocol answers alike. */
-const sentByBoth = new Set(['jdwp', 'rsync', 'vnc', 'amqp', 'bzflag', 'milter']);
+const sentByBoth = new Set(['jdwp', 'rsync', 'vnc', 'bzflag', 'milter']);
 
 function seen([probe, protocol, port, request]: (typeof requests)[number], response: Buffer) {
   const banner: Banner = {
