@@ -61,10 +61,18 @@ const failed: typeof held = [
   ['version', 'version_lt', '2.4.58-1ubuntu8', '2.4.58-1ubuntu8.4'],
   ['version', 'version_gt', '9.2', '9.2p1'],
   ['version', 'version_lt', '1.0', 'unknown'],
+  ['version', 'version_lt', '7.58', '7'],
+  ['version', 'version_lte', '1.18.3', '1.18'],
+  ['version', 'version_between', ['7.0', '7.58'], '7'],
   ['version', 'version_between', ['8.5p1', '9.7p1'], '9.8p1'],
   ['service', 'in', ['http', 'https'], 'ssh'],
   ['service', 'notIn', ['http', 'https'], 'http'],
   ['attributes.foo.level', 'gt', 1, 'two'],
+];
+
+const certainOfPart: typeof failed = [
+  ['version', 'version_lt', '8.1', '7'],
+  ['version', 'version_gte', '7.0', '7'],
 ];
 
 describe('a condition', () => {
@@ -74,6 +82,10 @@ describe('a condition', () => {
 
   it.each(failed)('%s %s %j does not hold for %j', (field, operator, value, seen) => {
     expect(holds(field, operator, value, seen)).toBe(false);
+  });
+
+  it.each(certainOfPart)('%s %s %j holds for %j, whatever follows it', (field, operator, value, seen) => {
+    expect(holds(field, operator, value, seen)).toBe(true);
   });
 
   it('compares versions as the product does', () => {

@@ -160,10 +160,15 @@ function versionHolds(operator: RuleOperator, order: number | null, toSecond: ()
 /** Revision of a distribution's package: `-1ubuntu8`, `-2+deb12u3`. */
 const packageRevision = /-\d[A-Za-z0-9.+~]{0,60}$/;
 
-/** A bound without a package revision is compared with the upstream part only. */
+/**
+ * A bound without a package revision is compared with the upstream part only. A version that ends where the bound goes on
+ * is not known well enough: "7" may be 7.58 or later.
+ */
 function versionOrder(version: string, bound: string, scheme: VersionScheme = 'dotted'): number | null {
   if (packageRevision.test(bound)) return compareVersions(version, bound, 'deb');
   const upstream = scheme === 'dotted' ? version.replace(packageRevision, '') : version;
+  const isBeginning = /^\d+(?:\.\d+)*$/.test(upstream) && bound.startsWith(`${upstream}.`);
+  if (isBeginning && /[1-9]/.test(bound.slice(upstream.length))) return null;
   return compareVersions(upstream, bound, scheme === 'dotted' ? schemeOfText(bound, upstream) : scheme);
 }
 

@@ -99,6 +99,7 @@ describe('what a response repeats of its request', () => {
   });
 
   it.each([
+    ['a command that is a keyword of the response', 'AUTH TLS\r\n', '211- AUTH TLS UTF8'],
     ['a handshake of both sides', 'JDWP-Handshake', 'JDWP-Handshake'],
     ['the version of rsync', '@RSYNCD: 31.0\n', '@RSYNCD: 31.0\n'],
     [

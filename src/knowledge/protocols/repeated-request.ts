@@ -9,13 +9,17 @@ const searchedBytes = 256 * 1024;
 const maxOccurrences = 64;
 /** Places of escaped characters that are read, two for each. */
 const maxSteps = 10_000;
-/** Share of a request from which a repetition counts as the whole. */
+/** Share of a request of text from which a repetition counts as the whole; other formats repeat much by themselves. */
 const nearlyAll = 0.9;
 /** Minimum length of a repeated text, characters: shorter ones come about by chance. */
 const minRepeated = 8;
+/** The same of a whole request of text: commands are keywords of responses, too (`STARTTLS`). */
+const minText = 16;
 /** Minimum length of a path that an error page repeats, characters. */
 const minPath = 4;
 
+/** A request of text. */
+const isText = /^[\x20-\x7e\r\n]*$/;
 /** Words of requests that no server says by itself: `Portolan/0.1`, `portolan-no-such-page`. */
 const ownWord = /portolan[/-][\w.-]{1,64}/gi;
 /** First line of an HTTP, SIP, RTSP or ICAP request. */
@@ -124,7 +128,7 @@ interface Part {
 function partsOf(request: string, isError: boolean): Part[] {
   const parts: Part[] = [];
   const middle = Math.floor(request.length / 2) - minRepeated / 2;
-  if (middle >= 0)
+  if (isLong(request))
     parts.push({ text: request.slice(middle, middle + minRepeated), kept: 0, grows: true, needsAll: true });
   const [line, path = ''] = requestLine.exec(request) ?? [];
   if (line !== undefined) parts.push({ text: line, kept: 0, grows: true, needsAll: false });
@@ -135,12 +139,19 @@ function partsOf(request: string, isError: boolean): Part[] {
   return parts;
 }
 
+/** Whether a request is long enough to be sought within a response. */
+function isLong(request: string): boolean {
+  const { length } = request.trim();
+  return length >= (isText.test(request) ? minText : minRepeated);
+}
+
 function repeatsIn(view: View, request: string, parts: readonly Part[], encode: Encoding): Span[] {
   return parts.flatMap(({ text, kept, grows, needsAll }) => {
     const sought = encode(text);
     if (!view.text.includes(sought)) return [];
     const whole = encode(request);
-    const needed = needsAll ? nearlyAll * whole.trimEnd().length : 0;
+    const share = isText.test(request) ? nearlyAll : 1;
+    const needed = needsAll ? share * whole.trimEnd().length : 0;
     const offset = whole.indexOf(sought);
     const spans: Span[] = [];
     for (const at of occurrences(view.text, sought)) {
@@ -178,7 +189,8 @@ function grown(text: string, at: number, whole: string, offset: number, length: 
 
 /** Base64 of the request or of an own word, alone or within other encoded text. */
 function base64Repeats(view: View, request: string): Span[] {
-  return [request, ...(request.match(ownWord) ?? [])].flatMap((text) =>
+  const whole = isLong(request) ? [request] : [];
+  return [...whole, ...(request.match(ownWord) ?? [])].flatMap((text) =>
     [0, 1, 2].flatMap((skipped) => {
       const bytes = Buffer.from(text, 'latin1').subarray(skipped);
       const encoded = bytes
@@ -203,13 +215,17 @@ function base64Repeats(view: View, request: string): Span[] {
 function isEqual(text: string, request: string): boolean {
   const half = Math.max(2, request.length / 2);
   if (text.trim() !== '' && text.length >= half && request.toLowerCase().startsWith(text)) return true;
-  const own = request.trim();
   const response = text.length > 4 * request.length ? '' : text.trim();
+  return response !== '' && [request, request.trim()].some((own) => isFormOf(response, own));
+}
+
+function isFormOf(response: string, request: string): boolean {
+  const { length } = request;
   // Each form has a length of its own.
-  const lengths = [own.length, 2 * own.length, 3 * own.length - 1, 4 * Math.ceil(own.length / 3)];
-  if (response === '' || !lengths.includes(response.length)) return false;
-  const base64 = Buffer.from(own, 'latin1').toString('base64').toLowerCase();
-  return response === base64 || encodings.some((encode) => response === encode(own));
+  const lengths = [length, 2 * length, 3 * length - 1, 4 * Math.ceil(length / 3)];
+  if (!lengths.includes(response.length)) return false;
+  const base64 = Buffer.from(request, 'latin1').toString('base64').toLowerCase();
+  return response === base64 || encodings.some((encode) => response === encode(request));
 }
 
 /** Null if nothing is escaped. */
