@@ -99,6 +99,11 @@ describe('what a response repeats of its request', () => {
   });
 
   it.each([
+    [
+      'the name of the host',
+      'GET / HTTP/1.1\r\nHost: portolan-web.example\r\nAccept: */*\r\n\r\n',
+      'HTTP/1.1 200 OK <title>portolan-web.example</title>',
+    ],
     ['a command that is a keyword of the response', 'AUTH TLS\r\n', '211- AUTH TLS UTF8'],
     ['a handshake of both sides', 'JDWP-Handshake', 'JDWP-Handshake'],
     ['the version of rsync', '@RSYNCD: 31.0\n', '@RSYNCD: 31.0\n'],

@@ -134,9 +134,13 @@ function partsOf(request: string, isError: boolean): Part[] {
   if (line !== undefined) parts.push({ text: line, kept: 0, grows: true, needsAll: false });
   // Servers word their errors around the path: `Cannot GET /path`.
   if (isError && path.length >= minPath) parts.push({ text: path, kept: 1, grows: false, needsAll: false });
-  for (const text of request.match(ownWord) ?? [])
-    parts.push({ text, kept: 0, grows: false, needsAll: false });
+  for (const text of ownWords(request)) parts.push({ text, kept: 0, grows: false, needsAll: false });
   return parts;
+}
+
+/** The name of the host is that of the target, whatever it is called. */
+function ownWords(request: string): string[] {
+  return request.replace(/\r\nHost: [^\r\n]{0,300}/, '').match(ownWord) ?? [];
 }
 
 /** Whether a request is long enough to be sought within a response. */
@@ -190,7 +194,7 @@ function grown(text: string, at: number, whole: string, offset: number, length: 
 /** Base64 of the request or of an own word, alone or within other encoded text. */
 function base64Repeats(view: View, request: string): Span[] {
   const whole = isLong(request) ? [request] : [];
-  return [...whole, ...(request.match(ownWord) ?? [])].flatMap((text) =>
+  return [...whole, ...ownWords(request)].flatMap((text) =>
     [0, 1, 2].flatMap((skipped) => {
       const bytes = Buffer.from(text, 'latin1').subarray(skipped);
       const encoded = bytes
