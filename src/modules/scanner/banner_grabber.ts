@@ -1,7 +1,8 @@
 import { type Endpoint, type Host, type Port, type PortCounts, zeroWindow } from '../../domain/host.ts';
-import { type Banner, tlsRejection, type UnidentifiedReason } from '../../domain/text/banner.ts';
+import { type Banner, bannerText, tlsRejection, type UnidentifiedReason } from '../../domain/text/banner.ts';
 import { forEachItem } from '../../engine/each.ts';
 import { type DataContext, defineModule } from '../../engine/module.ts';
+import { serviceOf } from '../../knowledge/probes/first-bytes.ts';
 import { isUntouchable, probeForPort } from '../../knowledge/probes/probes.ts';
 import { observedService } from '../../knowledge/rules/claims.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
@@ -100,7 +101,7 @@ export default defineModule({
     };
     let done = 0;
     const grab = async (
-      { host, port, protocol, skipped }: PlannedPort,
+      { host, port, protocol, skipped, first }: PlannedPort,
       report: SessionReport,
     ): Promise<PortSign | null> => {
       if (protocol === 'udp') {
@@ -115,7 +116,8 @@ export default defineModule({
       }
       const probing = skipped
         ? { banners: [unidentified(endpoint, skipped)], sign: null }
-        : await probeWithRetries(endpoint, report);
+        : await probeWithRetries(endpoint, report, first);
+      if (probing.sign?.response) first?.(probing.sign);
       const shown = !skipped && settings.tls ? await readBroken(endpoint, probing.banners) : probing.banners;
       const enumerated =
         !skipped && options.tls_enumerate && settings.tls ? await enumerate(endpoint, shown) : shown;
@@ -141,10 +143,19 @@ export default defineModule({
         ? net.throughPauses(() => enumeratePort(endpoint, banners, settings), signal)
         : Promise.resolve(banners);
     const fromScan = data.has('open_ports');
-    const probeWithRetries = async (endpoint: Endpoint, report: SessionReport): Promise<Probing> => {
+    const probeWithRetries = async (
+      endpoint: Endpoint,
+      report: SessionReport,
+      first: PlannedPort['first'],
+    ): Promise<Probing> => {
       const { connected: onConnected } = report;
+      let isFirst = true;
+      const onHeard = (received: Buffer) => {
+        if (isFirst) first?.(firstSign(endpoint, received, options.intrusive));
+        isFirst = false;
+      };
       const probeOnce = (stretch: number) =>
-        net.throughPauses(() => probePort(endpoint, { ...settings, stretch, onConnected }), signal);
+        net.throughPauses(() => probePort(endpoint, { ...settings, stretch, onConnected, onHeard }), signal);
       settings.slowHosts.probing(endpoint.host);
       for (let left = options.retries; ; left--) {
         const outcome = await probeOnce(1);
@@ -241,6 +252,13 @@ function probingOf(endpoint: Endpoint, session: PortSession, intrusive: boolean)
   const sign = { ...signOf(banners), usual: usualService(endpoint, intrusive), short: shortage !== null };
   if (!first || shortage === null) return { banners, sign };
   return { banners: [{ ...first, unidentified_reason: shortage }, ...others], sign };
+}
+
+/** The sign of bytes that may not be all. */
+function firstSign(endpoint: Endpoint, received: Buffer, intrusive: boolean): PortSign {
+  const text = bannerText(received.subarray(0, comparedCharacters)).slice(0, comparedCharacters);
+  const response = text.replaceAll(/\d/g, '0');
+  return { response, service: serviceOf(received), usual: usualService(endpoint, intrusive), short: false };
 }
 
 /** Digits make no difference: dates and counters differ between responses. */

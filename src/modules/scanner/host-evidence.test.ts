@@ -106,6 +106,20 @@ describe('room for probes', () => {
     expect(evidence.hasRoom).toBe(true);
   });
 
+  it('is made by the first bytes of a port, before its probes have ended', () => {
+    const evidence = new HostEvidence();
+    for (let running = 0; running < 64; running++) evidence.begin();
+    evidence.noteFirst(port(1), says('hello'));
+    evidence.noteFirst(port(1), says('hello again'));
+    expect(evidence.hasRoom).toBe(true);
+    evidence.begin();
+    evidence.noteFirst(port(2), says('hello'));
+    expect(evidence.hasRoom).toBe(false);
+    evidence.end(port(1), says('hello'));
+    evidence.end(port(2), says('hello'));
+    expect([evidence.hasRoom, evidence.lifeless]).toEqual([true, 1]);
+  });
+
   it('ends with the same unidentified bytes everywhere, but not with the greeting of one service', () => {
     expect(roomAfter(times(66, says('hello')))).toBe(false);
     expect(roomAfter(times(500, says('SSH-2.0-OpenSSH_0.0p0', { service: 'ssh' })))).toBe(true);

@@ -51,6 +51,8 @@ export class HostEvidence {
   /** Silent ports whose probes had too little time. */
   #short = 0;
   readonly #silent: Port[] = [];
+  /** Ports that are probed and count as alive already. */
+  readonly #speaking = new Set<number>();
   /** By response, the services usual on the ports that sent it and identified as another one. */
   readonly #responses = new Map<string, Set<string>>();
 
@@ -68,10 +70,17 @@ export class HostEvidence {
     this.#running += 1;
   }
 
+  /** Takes the first bytes of a port for a sign of life, before its probes have ended. */
+  noteFirst(port: Port, sign: PortSign): void {
+    if (this.#speaking.has(port.port) || this.#isAlike(sign)) return;
+    this.#speaking.add(port.port);
+    this.#alive += 1;
+  }
+
   /** @param sign null = the port could not be reached */
   end(port: Port, sign: PortSign | null): void {
     this.#running -= 1;
-    if (sign === null) return;
+    if (this.#speaking.delete(port.port) || sign === null) return;
     if (sign.response !== '') {
       if (this.#isAlike(sign)) this.#alike += 1;
       else this.#alive += 1;

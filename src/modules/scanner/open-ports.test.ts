@@ -102,6 +102,22 @@ describe('open ports of a host', () => {
     expect(verdicts).toMatchObject([{ isTarpit: false, silent: 300, left: 0 }]);
   });
 
+  it('are all planned at once where all send something at once', async () => {
+    const planned = new OpenPorts({
+      ports: streamOf(ports(300)),
+      counts: null,
+      isUntouchable: () => false,
+      onVerdict: async () => undefined,
+      signal: new AbortController().signal,
+    });
+    let count = 0;
+    for await (const each of planned) {
+      count += 1;
+      each.first?.(ssh);
+    }
+    expect(count).toBe(300);
+  });
+
   it('need no counts of a sweep', async () => {
     const { probed, listed, verdicts } = await run(streamOf(ports(100)), null, () => silence);
     expect([probed.length, listed.length]).toEqual([64, 36]);

@@ -7,6 +7,8 @@ import { HostEvidence, type PortSign } from './host-evidence.ts';
 export interface PlannedPort extends Pick<Port, 'host' | 'port' | 'protocol'> {
   /** Why it is only listed, or null: it is probed. */
   skipped: UnidentifiedReason | null;
+  /** Reports its first bytes. */
+  first?(sign: PortSign): void;
   /** Reports that its probes have ended. @param sign null = it could not be reached */
   end?(sign: PortSign | null): void;
 }
@@ -148,7 +150,11 @@ export class OpenPorts {
       evidence.done += 1;
       this.#release(port.host, evidence);
     };
-    this.#planned.push({ ...port, skipped: null, end });
+    const first = (sign: PortSign) => {
+      evidence.noteFirst(port, sign);
+      this.#release(port.host, evidence);
+    };
+    this.#planned.push({ ...port, skipped: null, first, end });
   }
 
   async #followCounts(): Promise<void> {

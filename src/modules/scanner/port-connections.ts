@@ -46,6 +46,8 @@ export interface PortSessionSettings {
   stretch: number;
   /** Called for each connection. */
   onConnected: () => void;
+  /** Called when bytes of the port arrive. */
+  onHeard?: (received: Buffer) => void;
 }
 
 /** The connections to one port, and what came of them. */
@@ -115,9 +117,10 @@ export class PortConnections {
       maxBytes: body,
       stretch,
     });
-    session.onHeard = () => {
+    session.onHeard = (received) => {
       if (session.ended) return;
       this.#receiving.add(session);
+      this.settings.onHeard?.(received);
     };
     this.#open.add(session);
     return session;

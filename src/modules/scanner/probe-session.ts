@@ -75,7 +75,7 @@ export class ProbeSession {
   /** Longest time to the first byte of a response, milliseconds. */
   slowestMs = 0;
   /** Called when bytes of the peer arrive. */
-  onHeard: () => void = () => undefined;
+  onHeard: (received: Buffer) => void = () => undefined;
   #connection: Connection;
   #pace: SessionTimeouts;
   #parts: Buffer[] = [];
@@ -173,10 +173,11 @@ export class ProbeSession {
     });
     this.#broken = true;
     if (response === null) return;
-    this.onHeard();
+    const text = http2Text(response);
+    this.onHeard(text);
     this.#rewritten = true;
     this.#requests.push(Buffer.from(httpRequestFor('/')(this.host, undefined, this.#pace.port), 'latin1'));
-    this.#parts.push(http2Text(response));
+    this.#parts.push(text);
     this.truncated ||= response.truncated;
   }
 
@@ -285,7 +286,7 @@ export class ProbeSession {
       firstMs,
       idleMs: options.idleMs ?? this.#pace.idleMs,
       done: (received) => {
-        this.onHeard();
+        this.onHeard(received);
         if (!responded) this.slowestMs = Math.max(this.slowestMs, loopClock.now() - sentAt);
         responded = true;
         const length = done(received);
