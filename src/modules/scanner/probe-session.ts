@@ -27,6 +27,11 @@ const longestGreetingLinesMs = 15_000;
 /** Silence that ends an unknown greeting after its first line, milliseconds. */
 const greetingTailMs = 300;
 
+/** Wait for an alert after a handshake, beside two round trips, milliseconds. */
+const alertMs = 50;
+/** Longest wait for an alert after a handshake, milliseconds. */
+const longestAlertMs = 500;
+
 export interface SessionTimeouts {
   /** The probed port. */
   port: number;
@@ -79,6 +84,8 @@ export class ProbeSession {
   #connection: Connection;
   #pace: SessionTimeouts;
   #parts: Buffer[] = [];
+  /** Parts that came in clear text. */
+  #clearParts = 0;
   #requests: Buffer[] = [];
   #broken = false;
   /** The kept bytes differ from those received, but are equivalent. */
@@ -210,6 +217,7 @@ export class ProbeSession {
       return false;
     }
     this.tls = outcome.tls;
+    this.#clearParts = this.#parts.length;
     this.#connection = outcome.connection;
     return true;
   }
@@ -268,6 +276,10 @@ export class ProbeSession {
     if (!upgrade || this.tls || !(await this.#agreeOnTls(upgrade, firstMs))) return;
     this.upgraded = await this.secure([], this.#pace.idleMs, null);
     for (const step of inside) if (this.upgraded && !this.#broken) await this.#step(step, firstMs);
+    // TLS 1.3 rejects a client without a certificate one round trip after the handshake.
+    const agreed = this.tls as TlsObservation | undefined;
+    if (inside.length === 0 && agreed?.version === 'TLSv1.3')
+      await this.#read(Math.min(longestAlertMs, alertMs + 2 * this.latencyMs), () => 0);
   }
 
   async #agreeOnTls(upgrade: NonNullable<Probe['upgrade']>, firstMs: number): Promise<boolean> {
@@ -302,7 +314,7 @@ export class ProbeSession {
     const any = this.#parts.length > 0;
     if (any && (end === 'cap' || end === 'deadline')) this.truncated = true;
     if (any && end === 'reset') this.partial = true;
-    if (!any && end === 'reset') this.#noteAlert();
+    if (end === 'reset' && this.#parts.length === this.#clearParts) this.#noteAlert();
     return end;
   }
 
