@@ -76,3 +76,23 @@ it('gives up a patient attempt while the door is held, and makes it anew with it
   await expect.poll(() => [attemptsUnderWay(), tokens]).toEqual([1, 1]);
   expect(await outcome).toMatchObject({ failure: { state: 'filtered', reason: 'no-response' } });
 });
+
+it('waits once for what this machine lacks, not for each attempt', async () => {
+  // An address that this machine does not have.
+  const bytes = Uint8Array.of(192, 0, 2, 77);
+  const source = { bytes, scopeId: 0, text: '192.0.2.77' };
+  const egress = { family: 4 as const, device: '', source, deviceSource: null, port: 0 };
+  const { signal } = new AbortController();
+  const options = { egress, timeoutMs: 900, synMs: 900, signal, door: new PauseGate() };
+  const reasons: string[] = [];
+  // Each of them by itself would wait for 5 s.
+  for (let count = 0; count < 100; count++) {
+    const ended = await attempt(host, port, {
+      ...options,
+      again: async () => true,
+      onRepeat: () => undefined,
+    });
+    if ('failure' in ended) reasons.push(`${ended.failure.state}: ${ended.failure.reason}`);
+  }
+  expect(reasons).toEqual(Array(100).fill('not_tried: local error EADDRNOTAVAIL'));
+}, 120_000);

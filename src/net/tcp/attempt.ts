@@ -17,6 +17,17 @@ import { explainedSocket } from '../packets/linux/explained-socket.ts';
  */
 const shortageGiveUpMs = 5000;
 
+/** What this machine lacks without a success since: whoever attempts later does not wait as long again. */
+let shortage: { since: number; seenAt: number } | null = null;
+
+/** @returns for how long it has lasted, milliseconds */
+function noteShortage(): number {
+  const now = loopClock.now();
+  const isOver = shortage === null || now - shortage.seenAt > shortageGiveUpMs;
+  shortage = { since: isOver ? now : (shortage?.since ?? now), seenAt: now };
+  return now - shortage.since;
+}
+
 /** Retries after a self-connection; each time the kernel picks another source port. */
 const selfConnectionTries = 3;
 
@@ -62,6 +73,7 @@ export async function attempt(host: string, port: number, options: AttemptOption
   let selfConnections = 0;
   for (let wait = 5; ; wait = Math.min(wait * 2, 200)) {
     const outcome = door.held ? 'held' : await attemptOnce(host, port, options);
+    if (outcome !== 'held' && !('failure' in outcome && typeof outcome.failure === 'string')) shortage = null;
     if (outcome === 'held') {
       if (!(await door.released(signal)) || !(await options.again()))
         return { failure: notTried('canceled') };
@@ -81,7 +93,8 @@ export async function attempt(host: string, port: number, options: AttemptOption
       if (!(await options.again())) return { failure: outcome.failure };
     } else {
       // Nothing was sent yet, so the next try needs no further token.
-      if (loopClock.now() > giveUpAt) return { failure: notTried(localTrouble(outcome.failure)) };
+      if (noteShortage() > shortageGiveUpMs || loopClock.now() > giveUpAt)
+        return { failure: notTried(localTrouble(outcome.failure)) };
       await pause(wait, options.signal);
     }
     if (options.signal.aborted) return { failure: notTried('canceled') };
