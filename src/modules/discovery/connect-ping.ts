@@ -1,8 +1,9 @@
-import type { Host } from '../../domain/host.ts';
+import type { Host, ProbeRejection } from '../../domain/host.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { onAbort, pause } from '../../net/abort.ts';
 import type { NetworkGate } from '../../net/gate/gate.ts';
 import type { AddressIterator } from '../address-iterator.ts';
+import { UnreachableHosts } from '../unreachable-hosts.ts';
 
 /** Hosts pinged concurrently. */
 const hostsAtOnce = 256;
@@ -19,24 +20,26 @@ const responded = new Error('the host has responded');
 export async function pingByConnect(
   hosts: AddressIterator,
   { net, ports }: { net: NetworkGate; ports: number[] },
-  ctx: Pick<ExecContext, 'signal' | 'progress'> & {
+  ctx: Pick<ExecContext, 'signal' | 'progress' | 'warn'> & {
     options: { timeout: number; retry: number };
   },
   data: DataContext,
 ): Promise<void> {
   const total = Number(net.addresses.size);
+  const unreachable = new UnreachableHosts();
   const ping = { net, ports, timeoutMs: ctx.options.timeout, retries: ctx.options.retry };
   // The workers share one iterator: each takes the next host when it is done with one.
   const lane = async () => {
     for (const host of hosts) {
       if (ctx.signal.aborted) return;
-      await pingHost(host, ping, ctx, data);
+      await pingHost(host, ping, ctx, data, unreachable);
       // A host interrupted by the abort has no outcome.
       if (!ctx.signal.aborted) hosts.settle(host);
       ctx.progress(hosts.settled, total);
     }
   };
   await Promise.all(Array.from({ length: Math.min(hostsAtOnce, total) }, lane));
+  unreachable.warn(ctx);
   ctx.signal.throwIfAborted();
 }
 
@@ -47,32 +50,49 @@ interface ConnectPing {
   retries: number;
 }
 
+/** Errors that came instead of a response. */
+interface PingErrors {
+  /** One came: the next tries ask which. */
+  hasCome: boolean;
+  rejections: ProbeRejection[];
+}
+
 /** Retries silent hosts. */
 async function pingHost(
   host: string,
   ping: ConnectPing,
   ctx: Pick<ExecContext, 'signal'>,
   data: DataContext,
+  unreachable: UnreachableHosts,
 ) {
+  const errors: PingErrors = { hasCome: false, rejections: [] };
   for (let left = ping.retries; left >= 0 && !ctx.signal.aborted; left--) {
-    const found = await firstResponse(host, ping, ctx.signal);
+    const found = await firstResponse(host, ping, ctx.signal, errors);
     if (!found) continue;
     await data.append<Host>('discovered_hosts', found);
     return;
   }
+  unreachable.note(host, errors.rejections);
 }
 
 /**
  * Tries one port after the other with a short delay: a host that responds at once gets one packet, a silent one takes
  * hardly longer than if all were tried at once.
  */
-async function firstResponse(host: string, ping: ConnectPing, signal: AbortSignal): Promise<Host | null> {
+async function firstResponse(
+  host: string,
+  ping: ConnectPing,
+  signal: AbortSignal,
+  errors: PingErrors,
+): Promise<Host | null> {
   const enough = new AbortController();
   const forget = onAbort(signal, () => enough.abort(responded));
   let found: Host | null = null;
   const probe = async (port: number) => {
-    const options = { timeoutMs: ping.timeoutMs, signal: enough.signal };
-    const { state, reason, latencyMs } = await ping.net.probeTcp(host, port, options);
+    const options = { timeoutMs: ping.timeoutMs, signal: enough.signal, explains: errors.hasCome };
+    const { state, reason, latencyMs, rejection } = await ping.net.probeTcp(host, port, options);
+    errors.hasCome ||= state === 'filtered' && reason !== 'no-response';
+    if (rejection) errors.rejections.push(rejection);
     if (found || (state !== 'open' && state !== 'closed')) return;
     const method = state === 'closed' ? 'tcp-rst' : 'tcp-syn-ack';
     found = { ip: host, latency_ms: Math.round(latencyMs * 1000) / 1000, method };
