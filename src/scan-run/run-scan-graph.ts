@@ -31,6 +31,8 @@ export interface ScanGraphInput {
   recorder: ResultRecorder;
   /** State of an interrupted run. */
   earlier: EarlierRun | null;
+  /** Packets that earlier runs could not send, by reason. */
+  earlierUnsent: ReadonlyMap<string, number>;
   /** What reporters read; called when all warnings of the start are known. */
   results: () => ResultSource;
 }
@@ -100,7 +102,8 @@ export class ScanGraph {
     const live = setInterval(() => this.#reportLive(), liveIntervalMs);
     const timeSoFar = () => time.save(control.hold.pausedMs);
     const sealAll = () => this.#sealAll();
-    const stopCheckpoints = saveCheckpoint(input.folder, graph, sealAll, timeSoFar, input.log);
+    const unsent = () => this.#unsent;
+    const stopCheckpoints = saveCheckpoint(input.folder, graph, sealAll, timeSoFar, unsent, input.log);
     try {
       await graph.finished;
     } finally {
@@ -190,9 +193,16 @@ export class ScanGraph {
     await record.seal();
   }
 
+  /** Of all runs. */
+  get #unsent(): ReadonlyMap<string, number> {
+    const sum = new Map(this.#input.earlierUnsent);
+    for (const [reason, count] of this.#gate.unsent) sum.set(reason, (sum.get(reason) ?? 0) + count);
+    return sum;
+  }
+
   /** A local problem must not look like silence of the targets. */
   #warnUnsent(): void {
-    for (const [reason, count] of this.#gate.unsent) {
+    for (const [reason, count] of this.#unsent) {
       const message = `could not send ${amount(count)} ${count === 1 ? 'packet' : 'packets'} (${reason}): their targets were not probed`;
       this.#context.warnings.push({ code: 'packets_not_sent', message });
     }

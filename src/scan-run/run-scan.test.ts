@@ -45,7 +45,7 @@ nodes:
 interface Steps {
   work: (ctx: ExecContext, folder: ScanFolder, data: DataContext) => Promise<void>;
   /** What an earlier run left, and when that one began. */
-  earlier?: { time?: RunTime; startedAt: string };
+  earlier?: { time?: RunTime; startedAt: string; unsent?: Map<string, number> };
   report?: (folder: ScanFolder) => Promise<void>;
   control?: ScanControl;
   /** Over the definition of the scanner. */
@@ -89,7 +89,7 @@ async function run(
   for (const definition of definitions) registry.register(definition, 'test');
   const request = scanRequest({ targets: ['127.0.0.1'], dag: 'test', graph, ...more });
   await folder.create(request);
-  if (earlier) await writeCheckpoint(folder, {}, earlier.time);
+  if (earlier) await writeCheckpoint(folder, {}, earlier.time, earlier.unsent);
   const abort = new AbortController();
   cancel = () => abort.abort(new ScanAbort('canceled', 'the scan was canceled'));
   const silent = () => undefined;
@@ -272,4 +272,20 @@ it('a checkpoint records elapsed and paused time', async () => {
   };
   const { outcome } = await run({ work, control, earlier });
   expect(outcome.error).toBeNull();
+});
+
+it('is partial after a resume too, if an earlier run could not send something', async () => {
+  const unsent = new Map([['local error ENETDOWN', 7]]);
+  const { outcome, record, folder } = await run({
+    work: async () => undefined,
+    earlier: { startedAt: new Date().toISOString(), unsent },
+  });
+  expect(outcome.warnings).toEqual([
+    {
+      code: 'packets_not_sent',
+      message: 'could not send 7 packets (local error ENETDOWN): their targets were not probed',
+    },
+  ]);
+  expect(record).toMatchObject({ status: 'completed', partial: true });
+  expect(reportsOf(folder).json).toEqual({ status: 'completed', partial: true });
 });

@@ -8,7 +8,7 @@ import { catchUncaughtErrors } from '../engine/uncaught-errors.ts';
 import { machineNow } from '../net/machine-clock.ts';
 import { NameResolver } from '../net/resolve.ts';
 import type { PluginFile } from '../plugins/plugin.ts';
-import { removeCheckpoint } from '../workspace/record/checkpoint.ts';
+import { readUnsent, removeCheckpoint } from '../workspace/record/checkpoint.ts';
 import { recordIn } from '../workspace/record/folder-record.ts';
 import { openRecord } from '../workspace/record/record-writer.ts';
 import { EvaluationSources } from './catalogs/evaluation-sources.ts';
@@ -157,7 +157,9 @@ class ScanRun {
       this.#recordTargets(targets, recorder);
       if (targets.addresses.size === 0n) return this.#noTargets();
       const results = () => this.#results();
-      this.#graph = new ScanGraph(this.#context, { plan, targets, recorder, earlier, results });
+      const earlierUnsent = await readUnsent(this.#context.input.folder);
+      const input = { plan, targets, recorder, earlier, earlierUnsent, results };
+      this.#graph = new ScanGraph(this.#context, input);
       await this.#graph.run();
       return this.#graph.verdict;
     } catch (error) {

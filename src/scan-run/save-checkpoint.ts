@@ -20,13 +20,14 @@ export function saveCheckpoint(
   graph: GraphRun,
   seal: () => Promise<void>,
   time: () => RunTime,
+  unsent: () => ReadonlyMap<string, number>,
   log: Logger,
 ): () => Promise<void> {
   const stop = new AbortController();
   const write = async () => {
     const states = graph.snapshot();
     await seal();
-    await writeCheckpoint(folder, states, time());
+    await writeCheckpoint(folder, states, time(), unsent());
   };
   const keepWriting = async () => {
     for (let due = performance.now() + intervalMs; ; ) {

@@ -47,6 +47,17 @@ export async function readRunTime(folder: ScanFolder): Promise<RunTime | 'unknow
   }
 }
 
+/** Packets that earlier runs could not send, by reason; empty without any. */
+export async function readUnsent(folder: ScanFolder): Promise<Map<string, number>> {
+  const bytes = await readCheckpointBytes(folder);
+  try {
+    const { unsent = [] } = JSON.parse(bytes?.toString() ?? '{}') as { unsent?: [string, number][] };
+    return new Map(unsent.filter(([reason, count]) => typeof reason === 'string' && isTime(count)));
+  } catch {
+    return new Map();
+  }
+}
+
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
@@ -56,8 +67,10 @@ export async function writeCheckpoint(
   folder: ScanFolder,
   nodes: Record<string, NodeCheckpoint>,
   time?: RunTime,
+  unsent: ReadonlyMap<string, number> = new Map(),
 ): Promise<void> {
-  await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes, time }));
+  const left = unsent.size > 0 && { unsent: [...unsent] };
+  await writeFileAtomic(fileOf(folder), JSON.stringify({ nodes, time, ...left }));
 }
 
 /** The raw file, for another machine; null if there is none. */
