@@ -290,6 +290,9 @@ describe('parseTargets: hostile texts', () => {
     ['bücher.example', 'write xn--bcher-kva.example'],
     ['１０.0.0.1', 'write 10.0.0.1'],
     ['\u00e4 b', 'A-label'],
+    ['10.0.0.1–10.0.0.5', 'write 10.0.0.1-10.0.0.5'],
+    ['10.0.0.1−5', 'write 10.0.0.1-5'],
+    ['10.0.0.0/24/24', 'not "24/24"'],
   ])('refuses %s', (item, part) => expect(reasonFor(item)).toContain(part));
 });
 

@@ -288,7 +288,8 @@ function prefixOf(text: string): number | null {
 }
 
 function cidrReason(item: string): string {
-  const [base = '', prefix = ''] = item.split('/');
+  const slash = item.indexOf('/');
+  const [base, prefix] = [item.slice(0, slash), item.slice(slash + 1)];
   const address = parseAddress(base);
   if (address === null) return baseReason(base, prefix);
   if (base.includes(':') && address.family === 4)
@@ -426,8 +427,11 @@ function wildcardReason(name: string, labels: number): string {
   return `octet ranges are four numbers${labels > 1 && labels < 4 ? `; write ${name}${'.*'.repeat(4 - labels)}` : ''}`;
 }
 
-/** The spelling that a resolver looks up, if it is a target. */
+/** The range with a hyphen instead of a dash, or the spelling that a resolver looks up, if it is a target. */
 function asciiSpelling(item: string): string | null {
+  const range = item.replaceAll(/[\u2010-\u2015\u2212]/g, '-');
+  const read = readRange(range);
+  if (read !== null && !('reason' in read)) return range;
   const ascii = domainToASCII(item);
   return parseAddress(ascii) !== null || refuseName(ascii) === null ? ascii : null;
 }
