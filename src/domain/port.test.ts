@@ -187,6 +187,8 @@ describe('parsePorts', () => {
     expect(problemsOf('x'.repeat(1_000_000))[0]?.length).toBeLessThan(200);
     expect(problemsOf('ssh*,'.repeat(1000))).toEqual([expect.stringContaining('100 names with wildcards')]);
     expect(problemsOf('*'.repeat(1_000_000))).toHaveLength(1);
+    const guessed = problemsOf('sshd,'.repeat(60_000)).filter((reason) => reason.includes('did you mean'));
+    expect(guessed).toHaveLength(3);
     expect(tcp('[1-65535],'.repeat(6_000).slice(0, -1))).toHaveLength(6);
   });
 
