@@ -3,7 +3,7 @@ import { type Severity, severities } from '../../domain/finding.ts';
 import type { Protocol } from '../../domain/host.ts';
 import type { HostRow } from '../../domain/result.ts';
 import type { Scan, ScanRequest } from '../../domain/scan.ts';
-import type { AddressSet } from '../../domain/targets/address-set.ts';
+import { AddressSet } from '../../domain/targets/address-set.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { type NamedNetwork, parseTargets } from '../../domain/targets/target.ts';
 import { type ModuleCatalog, planScan } from '../../scan-run/plan/plan-scan.ts';
@@ -120,14 +120,16 @@ async function portsOf({ request, config, catalogue }: CoverageInput): Promise<P
 /** The host names among the targets of a scan, and their addresses. */
 class TargetNames {
   readonly #requested: ReadonlySet<string>;
-  readonly #networks: readonly NamedNetwork[];
+  readonly #networkNames: ReadonlySet<string>;
   readonly #unresolved = new Set<string>();
   /** Live addresses by name. */
   readonly #addresses = new Map<string, Set<string>>();
+  /** Around names with a prefix length, as far as their live addresses show where that was. */
+  #around = AddressSet.empty;
 
   private constructor(requested: ReadonlySet<string>, networks: readonly NamedNetwork[]) {
     this.#requested = requested;
-    this.#networks = networks;
+    this.#networkNames = new Set(networks.map(({ name }) => name));
   }
 
   static async of({ request, record }: CoverageInput): Promise<TargetNames> {
@@ -136,6 +138,10 @@ class TargetNames {
     const requested = hostnames.filter((name) => !excluded.has(name));
     const names = new TargetNames(new Set(requested), namedNetworks);
     if (requested.length + namedNetworks.length > 0) await names.#read(record);
+    const blocks = namedNetworks.flatMap((network) =>
+      blocksOf(network, [...(names.#addresses.get(network.name) ?? [])]).slice(0, 1),
+    );
+    names.#around = parseTargets(blocks).addresses;
     return names;
   }
 
@@ -145,7 +151,7 @@ class TargetNames {
         this.#unresolved.add(row.target);
       if (row.type !== 'host') continue;
       for (const name of row.hostnames ?? []) {
-        if (this.#requested.has(name) || this.#networks.some((network) => network.name === name))
+        if (this.#requested.has(name) || this.#networkNames.has(name))
           this.#addresses.set(name, (this.#addresses.get(name) ?? new Set()).add(row.host));
       }
     }
@@ -156,17 +162,11 @@ class TargetNames {
    * do not count; a name without any live address is assumed to still point to the host.
    */
   cover(host: string, names: readonly string[]): boolean {
-    if (this.#networks.some((network) => this.#isAround(network, host))) return true;
+    if (this.#around.has(host)) return true;
     return names.some((name) => {
       if (!this.#requested.has(name) || this.#unresolved.has(name)) return false;
       const live = this.#addresses.get(name);
       return live === undefined || live.has(host);
     });
-  }
-
-  /** Whether a host is in the block of a name, as far as its live addresses show where that was. */
-  #isAround(network: NamedNetwork, host: string): boolean {
-    const [block] = blocksOf(network, [...(this.#addresses.get(network.name) ?? [])]);
-    return block !== undefined && parseTargets([block]).addresses.has(host);
   }
 }

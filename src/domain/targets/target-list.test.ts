@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTargetList } from './target-list.ts';
 
@@ -69,6 +70,17 @@ describe('readTargetList', () => {
     'a:b',
     'a:70000',
   ])('leaves %s to the check of targets', (item) => expect(readTargetList(item).reduced).toEqual([]));
+
+  it('never throws, and leaves no blank in a target', () => {
+    const nearly = fc.string({ unit: fc.constantFrom(...'019abx.:/-%,*[]@#= \t\r\n'), maxLength: 80 });
+    fc.assert(
+      fc.property(fc.oneof(nearly, fc.string()), (text) => {
+        const { targets, reduced } = readTargetList(text);
+        expect([...targets, ...reduced].filter((item) => /\s/.test(item))).toEqual([]);
+        expect(new Set(targets).size).toBe(targets.length);
+      }),
+    );
+  });
 
   it('names each port of a list once', () => {
     expect(readTargetList('a.example:80 b.example:80\nc.example:22')).toMatchObject({
