@@ -105,13 +105,22 @@ async function wordsFor(
   words: readonly string[],
   place: number,
 ): Promise<readonly string[]> {
-  if (words[place] !== 'scan') return words;
-  const scan = program.commands.find((command) => command.name() === 'scan') as Command;
-  const { readScanWords } = await import('./scan/scan-words.ts');
+  const isJob = words[place] === 'job' && words[place + 1] === 'submit';
+  if (words[place] !== 'scan' && !isJob) return words;
+  const { readJobWords, readScanWords } = await import('./scan/scan-words.ts');
+  if (isJob) {
+    const submit = commandOf(commandOf(program, 'job'), 'submit');
+    return [...words.slice(0, place + 2), ...(await readJobWords(submit, program, words.slice(place + 2)))];
+  }
+  const scan = commandOf(program, 'scan');
   const { words: read, ...habits } = await readScanWords(scan, program, words.slice(place + 1));
   if (habits.outputs.length + habits.notes.length + habits.always.length > 0)
     scan.setOptionValueWithSource('habits', habits, 'cli');
   return [...words.slice(0, place + 1), ...read];
+}
+
+function commandOf({ commands }: Command, name: string): Command {
+  return commands.find((command) => command.name() === name) as Command;
 }
 
 /** The command line with all commands, or only the named one. */

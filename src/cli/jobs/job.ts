@@ -42,7 +42,7 @@ function addSubmit(job: CliCommand): void {
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
     .option('--exclude <list>', 'targets to exclude')
     .option('--exclude-file <file>', 'file with targets to exclude')
-    .option('-p, --profile <name>', 'profile of the scans')
+    .option('-p, --profile <name>', 'profile of the scans; -p takes ports too, as in scan')
     .option('--dag <name>', 'installed graph to use instead of the profile')
     .option('--ports <list>', 'e.g. 22,80,8000-8100, common, top-200, all')
     .addOption(rateOption())

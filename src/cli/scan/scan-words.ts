@@ -54,6 +54,27 @@ export async function readScanWords(
   return { words: read.flatMap((segment) => segment.words), outputs, notes, always };
 }
 
+/** The words of `job submit` with `-p` replaced by `--ports` or `--profile`, as in `scan`. */
+export async function readJobWords(
+  submit: Command,
+  program: Command,
+  words: readonly string[],
+): Promise<string[]> {
+  const own = new Map([...submit.options, ...program.options].flatMap(byFlag));
+  const read: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] as string;
+    const next = words[index + 1];
+    const portsOrProfile = word === '-p' ? next : attachedPorts(word);
+    if (word === '--') return [...read, ...words.slice(index)];
+    if (portsOrProfile !== undefined)
+      read.push((await meansPorts(portsOrProfile)) ? '--ports' : '--profile', portsOrProfile);
+    else read.push(word, ...(own.get(word)?.required && next !== undefined ? [next] : []));
+    if (word === '-p' || (own.get(word)?.required && portsOrProfile === undefined)) index++;
+  }
+  return read;
+}
+
 /** Words that belong together. */
 type Segment = Omit<Replacement, 'usesNext'>;
 

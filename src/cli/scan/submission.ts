@@ -4,7 +4,6 @@ import { interfaceForm, interfacePattern } from '../../domain/interface-name.ts'
 import type { PacketRate } from '../../domain/packet-rate.ts';
 import { parseAddress } from '../../domain/targets/address.ts';
 import { splitTargets } from '../../domain/targets/target.ts';
-import { readTargetList } from '../../domain/targets/target-list.ts';
 import type { Paper } from '../../report/report-facts.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { printable } from '../terminal/draw/printable.ts';
@@ -225,6 +224,7 @@ export async function readListFile(file: string): Promise<string> {
 
 async function readList(file: string, ofPorts?: string): Promise<string[]> {
   if (file === '') throw usage('@ must be followed by a file name');
+  const { readTargetList } = await import('../../domain/targets/target-list.ts');
   const { targets, reduced, ports, left } = readTargetList(await readListFile(file));
   const name = file === '-' ? 'stdin' : file;
   if (reduced.length > 0) {

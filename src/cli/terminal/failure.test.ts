@@ -43,6 +43,19 @@ describe('describeFailure', () => {
     expect(describeFailure(target)).toBe('portolan: 1 of 1 targets: "192.0.2.7": add it to the scope\n');
   });
 
+  it('does not repeat what the message says of a scan whose job was rejected', () => {
+    const target = invalidRequest(
+      'target "a b": bad',
+      [{ field: 'params.targets', reason: 'invalid target' }],
+      {
+        targets: [{ index: 0, value: 'a b', reason: 'bad' }],
+      },
+    );
+    expect(describeFailure(target)).toBe('portolan: target "a b": bad\n');
+    const profile = invalidRequest('profile: unknown', [{ field: 'params.profile', reason: 'unknown' }]);
+    expect(describeFailure(profile)).toBe('portolan: profile: unknown\n');
+  });
+
   it('shows no control character', () => {
     expect(describeFailure(new PortolanError('network', 'a\x1b[2J\nb\x07'))).toBe(
       'portolan: a\\x1b[2J\nb\\x07\n',

@@ -79,10 +79,10 @@ export function describeFailure(error: unknown): string {
   const targets = problemsOf(error.details['targets']);
   // Problems of targets are listed one by one; the entry for the whole field adds nothing.
   const fields = problemsOf(error.details['fields']).filter(
-    ({ field }) => field !== 'targets' || targets.length === 0,
+    ({ field }) => withoutParams(field) !== 'targets' || targets.length === 0,
   );
   const problems = [...fields, ...targets]
-    .map(({ field, value, reason }) => [field ?? JSON.stringify(value), reason] as const)
+    .map(({ field, value, reason }) => [withoutParams(field) ?? JSON.stringify(value), reason] as const)
     .filter(([subject, reason], _, all) => !saysAlready(error.message, subject, reason, all.length))
     .map(([subject, reason]) => `${subject}: ${reason}`);
   const distinct = [...new Set(problems)];
@@ -91,6 +91,11 @@ export function describeFailure(error: unknown): string {
   const { try: hint } = error.details;
   if (typeof hint === 'string') shown.push(`  try: ${printable(hint)}\n`);
   return `portolan: ${printableLines(error.message)}\n${shown.join('')}`;
+}
+
+/** Fields of a job are those of its scans. */
+function withoutParams(field: string | undefined): string | undefined {
+  return field?.replace(/^params\./, '');
 }
 
 /** The problems of configuration files; null if one has another source, or is none of a file. */
