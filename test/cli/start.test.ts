@@ -77,8 +77,8 @@ describe('a command loads what it needs', () => {
     expect(loaded.filter((file) => /server\/|render\/html|modules\/evaluation/.test(file))).toEqual([]);
     const own = loaded.filter((file) => file.startsWith('src/'));
     console.log(`scan: ${loaded.length} modules, ${own.length} of them our own`);
-    // Many small files, some 425; a margin for a few more. What a scan must not load is listed above.
-    expect(own.length).toBeLessThanOrEqual(445);
+    // Many small files, some 450; a margin for a few more. What a scan must not load is listed above.
+    expect(own.length).toBeLessThanOrEqual(455);
   });
 });
 
