@@ -85,8 +85,8 @@ describe('EVIDENCE', () => {
 
 describe('the banner in CSV', () => {
   it('is the readable part: no key exchange and no page', () => {
-    expect(recordOf(ports.page)).toMatch(/,HTTP\/1\.1 200 OK,,$/);
-    expect(recordOf(ports.ssh)).toMatch(/,SSH-2\.0-Unheard_1\.0 of,,$/);
+    expect(recordOf(ports.page)).toMatch(/,HTTP\/1\.1 200 OK,,,$/);
+    expect(recordOf(ports.ssh)).toMatch(/,SSH-2\.0-Unheard_1\.0 of,,,$/);
     expect(recordOf(ports.hostile)).toContain(',220 \\x1b[31mowned\\x1b[0m %s%n%00 ]]> =1+1,');
   });
 });
