@@ -20,6 +20,7 @@ import * as announcement from '../../src/knowledge/protocols/announcement.ts';
 import { parseBinaryService, parseDatagramService } from '../../src/knowledge/protocols/binary-service.ts';
 import { parseClassicService } from '../../src/knowledge/protocols/classic-service.ts';
 import { parseClusterService } from '../../src/knowledge/protocols/cluster-service.ts';
+import { parseControlSystem } from '../../src/knowledge/protocols/control-system.ts';
 import { parseDatabase } from '../../src/knowledge/protocols/database.ts';
 import { parseDns } from '../../src/knowledge/protocols/dns.ts';
 import { parseFtp } from '../../src/knowledge/protocols/ftp.ts';
@@ -128,6 +129,16 @@ const protocol = (name: string) => `knowledge/protocols/${name}.ts`;
 
 const oneOf = <T>(list: readonly T[], pick: Pick) => list[pick(list.length)] as T;
 const probeNames = ['null', ...probes.map(({ name }) => name)];
+const controlProbes = [
+  'modbus',
+  'modbus-unit',
+  'iso-tsap',
+  'ethernet-ip',
+  'iec-104',
+  'dnp3',
+  'niagara-fox',
+  'fins',
+];
 const datagramNames = [
   53, 88, 123, 137, 161, 389, 500, 623, 1434, 1701, 1900, 3478, 3702, 5353, 5683,
 ].flatMap((port) => udpProbes(port).map(({ name }) => name));
@@ -691,6 +702,21 @@ export const parsers: readonly FuzzedParser[] = [
       parseBinaryService(bytes, oneOf(['x11', 'nfs', 'rpcbind', 'generic'], pick)),
       parseDatagramService(bytes, oneOf(datagramNames, pick)),
     ],
+  },
+  {
+    name: 'control systems',
+    covers: [protocol('control-system')],
+    share: 3,
+    seeds: [
+      '504f 0000 000e 01 2b0e01010000 01 00 04 41636d65',
+      '03000016 11d0504f000300c0010ac1020100c2020102',
+      '6300 2700 00000000 00000000 504f52544f4c414e 00000000 0100 0c00 2100 0100 0002af12 0a000001 0000000000000000 0100 0e00 3600 1402 3000 78563412 01 41',
+      '680483000000',
+      '0564050b504f0a00 0000',
+      '666f78206120 30 202d3120666f782068656c6c6f0a7b0a686f73744e616d653d733a61 0a7d3b3b0a',
+      '46494e53 00000010 00000001 00000000 000000fb 00000001',
+    ].map((hex) => Buffer.from(hex.replaceAll(' ', ''), 'hex')),
+    read: (bytes, pick) => parseControlSystem(bytes, oneOf(controlProbes, pick)),
   },
   {
     name: 'announcements and tunnels',

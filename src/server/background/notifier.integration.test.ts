@@ -198,7 +198,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
 
   it.for([
     [60_000, 'two at a time', 2],
-    [300, 'not longer than a try', 6],
+    [1500, 'not longer than a try', 6],
   ] as const)('of a receiver that hangs are tried for %i ms: %s', async (row, { onTestFinished }) => {
     const [timeoutMs, , tries] = row;
     const { http, start } = opened(onTestFinished);
