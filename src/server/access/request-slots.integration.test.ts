@@ -15,19 +15,36 @@ function request(slots: RequestSlots, client: string) {
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** Until all requests have begun that may. */
+const turns = async () => {
+  for (let turn = 0; turn < 5; turn++) await settled();
+};
 
 describe('RequestSlots', () => {
   it('lets a client have so many requests at once, others wait in their order', async () => {
     const slots = new RequestSlots();
     const all = Array.from({ length: 35 }, () => request(slots, 'a'));
     const states = () => all.map(({ state }) => state());
+    await turns();
     expect(states()).toEqual([...Array(32).fill('running'), ...Array(3).fill('waiting')]);
     all[5]?.end();
     await settled();
     expect(states().slice(32)).toEqual(['running', 'waiting', 'waiting']);
     for (const one of all) one.end();
-    await settled();
+    await turns();
     expect(slots.size).toBe(0);
+  });
+
+  it('begins eight requests of a client in a turn of the event loop, the others in the next ones', async () => {
+    const slots = new RequestSlots();
+    const all = Array.from({ length: 20 }, () => request(slots, 'a'));
+    const running = () => all.filter(({ state }) => state() === 'running').length;
+    expect(running()).toBe(8);
+    await settled();
+    expect(running()).toBe(16);
+    expect(request(slots, 'b').state()).toBe('running');
+    await settled();
+    expect(running()).toBe(20);
   });
 
   it('never makes one client wait for another', () => {
@@ -39,11 +56,13 @@ describe('RequestSlots', () => {
   it('forgets a waiting request whose client has gone', async () => {
     const slots = new RequestSlots();
     const all = Array.from({ length: 34 }, () => request(slots, 'a'));
+    await turns();
     all[32]?.end();
     all[0]?.end();
     await settled();
     expect(all.slice(32).map(({ state }) => state())).toEqual(['gone', 'running']);
     for (const one of all.filter((_, n) => n !== 0 && n !== 32)) one.end();
+    await turns();
     expect(slots.size).toBe(0);
   });
 

@@ -5,8 +5,16 @@ const maxAtOnce = 32;
 /** Maximum number of waiting requests per client; more are rejected. */
 const maxWaiting = 256;
 
+/**
+ * Maximum number of requests of a client that begin in one turn of the event loop: short ones of hundreds of connections would
+ * otherwise be answered in the order of the sockets, before that of another client is read.
+ */
+const maxPerTurn = 8;
+
 interface Client {
   running: number;
+  /** Begun in this turn of the event loop. */
+  begun: number;
   /** In order of arrival. */
   waiting: Set<() => void>;
 }
@@ -33,16 +41,16 @@ export class RequestSlots {
   enter(client: string, onEnd: OnEnd): Promise<void> | null {
     let state = this.#clients.get(client);
     if (!state) {
-      state = { running: 0, waiting: new Set() };
+      state = { running: 0, begun: 0, waiting: new Set() };
       this.#clients.set(client, state);
     }
     const own = state;
-    if (own.running < maxAtOnce) {
-      own.running += 1;
+    if (own.running < maxAtOnce && own.begun < maxPerTurn) {
+      this.#begin(client, own);
       onEnd(() => this.#leave(client, own));
       return null;
     }
-    if (own.waiting.size >= maxWaiting) {
+    if (own.running + own.waiting.size >= maxAtOnce + maxWaiting) {
       throw new PortolanError(
         'rate_limited',
         `Too many concurrent requests: ${maxAtOnce} running and ${maxWaiting} waiting.`,
@@ -62,13 +70,29 @@ export class RequestSlots {
     });
   }
 
-  /** Passes the slot to the oldest waiting request. */
   #leave(client: string, state: Client): void {
-    for (const begin of state.waiting) {
-      state.waiting.delete(begin);
-      return begin();
-    }
     state.running -= 1;
-    if (state.running === 0) this.#clients.delete(client);
+    this.#beginWaiting(client, state);
+  }
+
+  #begin(client: string, state: Client): void {
+    state.running += 1;
+    state.begun += 1;
+    if (state.begun > 1) return;
+    setImmediate(() => {
+      state.begun = 0;
+      this.#beginWaiting(client, state);
+    });
+  }
+
+  /** The oldest first. */
+  #beginWaiting(client: string, state: Client): void {
+    for (const begin of state.waiting) {
+      if (state.running >= maxAtOnce || state.begun >= maxPerTurn) return;
+      state.waiting.delete(begin);
+      this.#begin(client, state);
+      begin();
+    }
+    if (state.running + state.waiting.size === 0) this.#clients.delete(client);
   }
 }
