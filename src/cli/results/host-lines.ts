@@ -1,4 +1,5 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
+import { filteredReasons } from '../../domain/port-reason-texts.ts';
 import { doubtOf, type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
@@ -6,7 +7,6 @@ import { drawTable, type Narrowing, type TableColumn, wrapWords } from '../termi
 import { printable } from '../terminal/draw/printable.ts';
 import { paint, type TerminalStyle } from '../terminal/draw/style.ts';
 import { portEvidence } from './port-evidence.ts';
-import { filteredReasons } from './reason-texts.ts';
 
 /** One host of the result: a line about it, its ports, and how many others there are. */
 export class HostLines {

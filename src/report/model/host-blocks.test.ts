@@ -23,6 +23,16 @@ describe('the blocks of hosts', () => {
         method: 'arp',
         latency_ms: 0.42,
         port_counts: { open: 1, closed: 2, filtered: 3, not_tried: 4 },
+        port_reasons: [
+          {
+            protocol: 'tcp',
+            state: 'filtered',
+            reason: 'admin-prohibited',
+            from: '10.0.0.254',
+            count: 3,
+            ports: [],
+          },
+        ],
         all_ports_open: true,
       }),
     ]);
@@ -38,6 +48,7 @@ describe('the blocks of hosts', () => {
       method: 'arp',
       latencyMs: 0.42,
       counts: { open: 1, closed: 2, filtered: 3, notTried: 4, planned: 10 },
+      filteredWhy: 'admin-prohibited from 10.0.0.254',
       allPortsOpen: true,
       position: 0,
     });

@@ -1,4 +1,5 @@
 import { type FindingClass, findingClasses, noFindings } from '../../domain/finding.ts';
+import { filteredReasons } from '../../domain/port-reason-texts.ts';
 import { producersOf, producerText } from '../../domain/producer.ts';
 import {
   countsByProtocol,
@@ -143,6 +144,7 @@ function emptyBlock(host: string, position: number): HostBlock {
     portsLeft: 0,
     openPorts: 0,
     counts: null,
+    filteredWhy: '',
     allPortsOpen: false,
     findings: [],
     findingsLeft: 0,
@@ -166,6 +168,7 @@ function addHostFacts(block: HostBlock, row: HostRow): void {
   block.method = optionalLine(row.method);
   block.latencyMs = typeof row.latency_ms === 'number' ? row.latency_ms : null;
   block.counts = portSums(tcp, udp)?.all ?? null;
+  block.filteredWhy = oneLine(filteredReasons(row), maxTextLength);
   block.allPortsOpen = row.all_ports_open === true;
 }
 

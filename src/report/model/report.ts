@@ -352,6 +352,8 @@ export interface HostBlock {
   portsLeft: number;
   openPorts: number;
   counts: PortSums | null;
+  /** `admin-prohibited from 10.0.0.254`; empty without an ICMP error. */
+  filteredWhy: string;
   allPortsOpen: boolean;
   /** In the order of the fix list; one per kind and class; of limited length. */
   findings: HostFindingLine[];

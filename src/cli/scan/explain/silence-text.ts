@@ -1,9 +1,9 @@
 import type { PortEndpoint } from '../../../actions/results/explain-port.ts';
 import type { PlannedProbes, ProbePlan, Silence } from '../../../actions/results/explain-silence.ts';
+import { filteredBy, shownReason } from '../../../domain/port-reason-texts.ts';
 import { namedReason, type PortReason } from '../../../domain/port-reasons.ts';
 import type { HostRow } from '../../../domain/result.ts';
 import { placeText } from '../../results/place-text.ts';
-import { filteredBy, shownReason } from '../../results/reason-texts.ts';
 import { amountText, countText } from '../../terminal/draw/amounts.ts';
 import { printable } from '../../terminal/draw/printable.ts';
 import { paint } from '../../terminal/draw/style.ts';

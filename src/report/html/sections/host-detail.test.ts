@@ -35,6 +35,7 @@ const block: HostBlock = {
   portsLeft: 0,
   openPorts: 1,
   counts: { open: 1, closed: 9, filtered: 0, notTried: 2, planned: 12 },
+  filteredWhy: '',
   allPortsOpen: false,
   findings: [],
   findingsLeft: 0,
@@ -54,6 +55,10 @@ describe('a host in the HTML report', () => {
     expect(html).toContain('<dt>Seen by</dt><dd>arp, 0.42 ms</dd>');
     expect(html).toContain('<dt>Ports</dt><dd>1 open, 9 closed, 2 not tried, of 12</dd>');
     expect(html).not.toContain('<dt>MAC');
+    const rejected = { counts: { open: 0, closed: 0, filtered: 3, notTried: 0, planned: 3 } };
+    expect(hostDetail({ ...block, ...rejected, filteredWhy: 'admin-prohibited from 10.0.0.254' })).toContain(
+      '<dt>Ports</dt><dd>3 filtered (admin-prohibited from 10.0.0.254), of 3</dd>',
+    );
     expect(html).toContain('No open port is recorded.');
   });
 

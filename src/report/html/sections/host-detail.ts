@@ -47,13 +47,13 @@ function facts(block: HostBlock): string {
   return `<dl>${shown.join('')}</dl>${tarpit}`;
 }
 
-function portCounts({ counts, openPorts }: HostBlock): string {
+function portCounts({ counts, openPorts, filteredWhy }: HostBlock): string {
   if (counts === null) return `${numberText(openPorts)} open`;
   const { closed, filtered, notTried, planned } = counts;
   const parts: [number, string][] = [
     [counts.open, 'open'],
     [closed, 'closed'],
-    [filtered, 'filtered'],
+    [filtered, filteredWhy === '' ? 'filtered' : `filtered (${cellText(filteredWhy)})`],
     [notTried, 'not tried'],
   ];
   const found = parts.filter(([count]) => count > 0).map(([count, state]) => `${numberText(count)} ${state}`);

@@ -130,10 +130,11 @@ function macPieces({ mac, vendor }: HostBlock): Piece[] {
 }
 
 /** `3 open, 1,005 closed, 0 filtered, 0 not tried` */
-function portsText({ counts, openPorts }: HostBlock): string {
+function portsText({ counts, openPorts, filteredWhy }: HostBlock): string {
   if (counts === null) return `${numberText(openPorts)} open; the others were not counted`;
   const { open, closed, filtered, notTried } = counts;
-  return `${numberText(open)} open, ${numberText(closed)} closed, ${numberText(filtered)} filtered, ${numberText(notTried)} not tried`;
+  const why = filteredWhy === '' ? '' : ` (${filteredWhy})`;
+  return `${numberText(open)} open, ${numberText(closed)} closed, ${numberText(filtered)} filtered${why}, ${numberText(notTried)} not tried`;
 }
 
 /** A heading within a block, with its number in gray. */

@@ -1,19 +1,19 @@
-import { type PortReason, reasonText } from '../../domain/port-reasons.ts';
-import type { HostRow } from '../../domain/result.ts';
-import { amountText } from '../terminal/draw/amounts.ts';
+import { type PortReason, reasonText } from './port-reasons.ts';
+import type { HostRow } from './result.ts';
+import { groupedNumber } from './text/grouped-number.ts';
 
 /** Reasons that are named; the ports of the others are counted. */
 const maxNamed = 3;
 
 /** `2 admin-prohibited from 10.0.0.254, 1 no response`, without the number if all have it; empty without an ICMP error. */
-export function filteredReasons({ port_reasons }: HostRow): string {
+export function filteredReasons({ port_reasons }: Pick<HostRow, 'port_reasons'>): string {
   const reasons = filteredBy(port_reasons);
   if (reasons.length === 0) return '';
   const [first] = reasons;
   if (first && reasons.length === 1) return shownReason(first);
-  const named = reasons.slice(0, maxNamed).map((each) => `${amountText(each.count)} ${shownReason(each)}`);
+  const named = reasons.slice(0, maxNamed).map((each) => `${groupedNumber(each.count)} ${shownReason(each)}`);
   const left = reasons.slice(maxNamed).reduce((sum, { count }) => sum + count, 0);
-  return [...named, ...(left > 0 ? [`${amountText(left)} other`] : [])].join(', ');
+  return [...named, ...(left > 0 ? [`${groupedNumber(left)} other`] : [])].join(', ');
 }
 
 /** Why ports are filtered, most first; empty if nothing came back for any of them. */
