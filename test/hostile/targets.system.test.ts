@@ -213,8 +213,11 @@ describe('one scan over hostile services', () => {
     expect(mazePages.filter((page) => page === '/again').length).toBeLessThanOrEqual(4);
     expect(new Set(mazePages)).toEqual(new Set(['/', '/again', '/favicon.ico', '/portolan-no-such-page']));
     expect(mazePages.length).toBeLessThanOrEqual(12);
-    for (const name of ['tlsGarbage', 'tlsAlert'] as const)
-      expect(of(name)).toMatchObject({ state: 'open', tls: null });
+    expect(of('tlsGarbage')).toMatchObject({ state: 'open', tls: null });
+    expect(of('tlsAlert')).toMatchObject({
+      state: 'open',
+      tls: { error: 'the server rejected the handshake with the alert handshake failure' },
+    });
     expect(of('reset')).toMatchObject({ state: 'open', banner: '220 twenty bytes of x', partial: true });
     expect(Buffer.from(of('binary').banner_b64 ?? '', 'base64')).toEqual(binary);
     expect(of('binary').banner).toBe('hello \\x00\r\n\\x80\\xff\\xc3(\\xed\\xa0\\x80');
