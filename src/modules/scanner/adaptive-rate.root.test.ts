@@ -22,7 +22,7 @@ describe.skipIf(!canMakeNamespaces || !isInstalled('nft')).each([
    */
   async function compared(trial: LimitedSweep) {
     const [fixed, adaptive] = [await sweep(trial, 1000), await sweep(trial)];
-    expect(adaptive.open).toBe(fixed.open);
+    expect(adaptive.open).toBeGreaterThanOrEqual(fixed.open);
     const more = (adaptive.open + adaptive.closed) / (fixed.open + fixed.closed);
     expect(adaptive.probes).toBeLessThanOrEqual(1.3 * fixed.probes * Math.max(1, more));
     return adaptive;

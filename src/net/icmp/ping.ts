@@ -75,6 +75,8 @@ interface Outstanding extends EchoRequest {
   sentAt: number[];
   /** performance.now() of the next retry or the drop; Infinity while it waits to be sent. */
   due: number;
+  /** The kernel has taken one of the requests. */
+  isSent: boolean;
   /** The first ICMP error about it. */
   rejection?: ProbeRejection;
 }
@@ -183,6 +185,7 @@ class EchoSweep {
       attempt: 0,
       nonce: randomNonce(),
       sentAt: [],
+      isSent: false,
       due: Infinity,
     };
     this.#waiting.set(sequence, host);
@@ -233,13 +236,15 @@ class EchoSweep {
     this.#options.onSent(sent);
     for (const code of refusals) this.#options.onUnsent(localTrouble(code));
     for (const host of group.slice(0, done)) {
+      host.isSent = true;
       this.#onSent(host, now);
       if (host.attempt === this.#tries(host)) host.due = now + this.#options.timeoutMs;
     }
     // The kernel buffer is full: the rest goes with the next tokens; each try costs one, so this ends.
     for (const host of group.slice(done)) {
       this.#onSent(host, now);
-      if (host.attempt === this.#tries(host)) this.#options.onUnsent(localTrouble('ENOBUFS'));
+      const isLast = host.attempt === this.#tries(host);
+      if (isLast && !host.isSent) this.#options.onUnsent(localTrouble('ENOBUFS'));
     }
   }
 

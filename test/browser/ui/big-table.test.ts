@@ -82,7 +82,7 @@ describe.runIf(canRun('big-table'))('a table of a million rows', () => {
 
   it('adds the value of a cell to the filter by keys', async () => {
     await ui.press('ArrowRight', 'Enter');
-    await ui.page.getByRole('menuitem', { name: 'Only this value' }).waitFor();
+    await ui.menuItem('Only this value');
     await ui.press('ArrowDown', 'Enter');
     await expect.poll(() => ui.path).toContain('q=host%3A10.0.0.0');
     const grid = ui.page.getByRole('grid', { name: 'Services' });

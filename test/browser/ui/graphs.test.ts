@@ -198,7 +198,7 @@ describe.runIf(canRun('graphs'))('the pages of graphs', () => {
     await ui.choose(ui.page.getByRole('button', { name: 'Save', exact: true }));
     await ui.page.getByText('Graph mine saved').waitFor();
     await ui.choose(ui.page.getByRole('button', { name: 'More actions for mine' }));
-    await ui.page.getByRole('menuitem', { name: 'Delete graph…' }).waitFor();
+    await ui.menuItem('Delete graph…');
     await ui.press('End', 'Enter');
     await expect.poll(() => ui.focused()).toBe('button "Keep"');
     await ui.choose(ui.page.getByRole('button', { name: 'Delete graph', exact: true }));

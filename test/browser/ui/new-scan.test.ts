@@ -182,7 +182,7 @@ describe.runIf(canRun('new-scan'))('a new scan', () => {
     pages.push(ui);
     ui.keyboardOnly();
     await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
-    await ui.page.getByRole('menuitem', { name: 'Schedule…' }).waitFor();
+    await ui.menuItem('Schedule…');
     await ui.press('Enter');
     await expect.poll(() => ui.path).toBe('/jobs/new');
     await expect.poll(() => field(ui, 'Name').inputValue()).toBe('nightly to be');

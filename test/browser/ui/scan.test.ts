@@ -154,7 +154,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
       const [, port] = /Filter by port (\d+)/.exec(await ui.focused()) ?? [];
       await ui.expectFocusShown();
       await ui.press('Enter');
-      await ui.page.getByRole('menuitem', { name: 'Only this value' }).waitFor();
+      await ui.menuItem('Only this value');
       await ui.picture('scan-value-menu', { fullPage: false });
       await ui.expectGood();
       await ui.press('ArrowDown', 'Enter');
@@ -305,12 +305,12 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     ui.keyboardOnly();
     await ui.choose(ui.page.getByRole('button', { name: 'Export' }));
-    await ui.page.getByRole('menuitem', { name: 'JSON', exact: true }).waitFor();
+    await ui.menuItem('JSON');
     const saved = ui.page.waitForEvent('download');
     await ui.press('j', 'Enter');
     expect((await saved).suggestedFilename()).toMatch(/\.json$/);
     await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
-    await ui.page.getByRole('menuitem', { name: 'Copy scan ID' }).waitFor();
+    await ui.menuItem('Copy scan ID');
     for (let k = 0; k < 12 && !(await ui.focused()).includes('Copy scan ID'); k++)
       await ui.press('ArrowDown');
     await ui.press('Enter');
@@ -331,7 +331,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
     await ui.choose(ui.page.getByRole('button', { name: 'JSON Lines' }));
     expect((await results).suggestedFilename()).toMatch(/\.jsonl$/);
     await ui.choose(ui.page.getByRole('button', { name: 'More actions' }));
-    await ui.page.getByRole('menuitem', { name: 'Delete scan…' }).waitFor();
+    await ui.menuItem('Delete scan…');
     await ui.press('End', 'Enter');
     const dialog = ui.page.getByRole('alertdialog', { name: 'Delete this scan?' });
     await dialog.waitFor();

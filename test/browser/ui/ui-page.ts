@@ -295,6 +295,12 @@ export class UiPage {
     return (await this.page.evaluate(describeFocus)) as string;
   }
 
+  /** An item of the open menu is there, and the menu has the focus: earlier keys would go to its button. */
+  async menuItem(name: string): Promise<void> {
+    await this.page.getByRole('menuitem', { name, exact: true }).waitFor();
+    await expect.poll(() => this.focused()).toMatch(/^menu/);
+  }
+
   /** What has the focus has an outline, an own or that of the part of the page around it. */
   async expectFocusShown(): Promise<void> {
     const shown = await this.page.evaluate(isFocusShown);

@@ -72,6 +72,9 @@ export function expectedNonce({ type, nonce }: Pick<EchoRequest, 'type' | 'nonce
   return part;
 }
 
+/** Room for several requests to each of 4,096 outstanding hosts as the kernel counts them, 768 bytes each. */
+const sendBufferBytes = 1 << 24;
+
 /**
  * A non-blocking socket for echo and timestamp requests of one family, raw where the process may, else an ICMP datagram socket
  * (Linux: `net.ipv4.ping_group_range`), which can send echo requests only. Timestamps exist in IPv4 only. RFC 792, RFC
@@ -94,6 +97,10 @@ export class EchoSocket {
     this.#arena.prepareNames(socketNames[family].length);
     if (method === 'raw') this.#filterReplies();
     this.#setOption(1, 8, u32(1 << 20)); // SOL_SOCKET, SO_RCVBUF
+    // What waits for the addresses of silent neighbors stays in the buffer for seconds: SO_SNDBUF, and beyond the limit of the
+    // machine SO_SNDBUFFORCE.
+    this.#setOption(1, 7, u32(sendBufferBytes));
+    this.#setOption(1, 32, u32(sendBufferBytes));
   }
 
   /** The socket, bound to what was chosen of its way out, or why this process cannot open one. */

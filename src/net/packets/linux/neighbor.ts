@@ -117,6 +117,8 @@ interface Outstanding<Q> {
   attempt: number;
   /** performance.now() of the last try. */
   sentAt: number;
+  /** The kernel has taken one of the tries. */
+  isSent: boolean;
   /** performance.now() of the next retry or the give-up. */
   due: number;
 }
@@ -223,7 +225,7 @@ class NeighborSweep<Q extends NeighborRequest> {
       this.#options.onUnsent?.(port.reason);
       this.#options.onSilent?.(question);
     } else if (!port.waiting.has(key)) {
-      const outstanding = { question, port, key, attempt: 0, sentAt: 0, due: Infinity };
+      const outstanding = { question, port, key, attempt: 0, sentAt: 0, isSent: false, due: Infinity };
       port.waiting.set(key, outstanding);
       this.#outstanding += 1;
       this.#ready.push(outstanding);
@@ -285,9 +287,10 @@ class NeighborSweep<Q extends NeighborRequest> {
     for (const reason of refusals) this.#options.onUnsent?.(reason);
     for (const [at, outstanding] of batch.entries()) {
       outstanding.sentAt = now;
+      outstanding.isSent ||= at < done;
       outstanding.attempt += 1;
       const last = outstanding.attempt > this.#options.retries;
-      if (last && at >= done) this.#options.onUnsent?.('ENOBUFS');
+      if (last && !outstanding.isSent) this.#options.onUnsent?.('ENOBUFS');
       outstanding.due = now + (last ? this.#options.timeoutMs : this.#spacing);
       (last ? this.#last : this.#between).push(outstanding);
     }
