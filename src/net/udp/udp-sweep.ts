@@ -90,6 +90,8 @@ interface Target<T> {
   again: Probe<T>[];
   /** The task has no further port. */
   exhausted: boolean;
+  /** This machine could not send the last probe: no pace spares the host anything. */
+  isCutOff: boolean;
 }
 
 interface Probe<T> extends Datagram {
@@ -222,6 +224,7 @@ class Sweep<T extends UdpTask> {
       open: new Map(),
       again: [],
       exhausted: false,
+      isCutOff: false,
     };
   }
 
@@ -252,7 +255,7 @@ class Sweep<T extends UdpTask> {
     const probe = this.#nextAgain(target) ?? this.#fresh(target);
     if (!probe) return false;
     // Silence of a port that got a request of its protocol is meaningful, if no ICMP error was suppressed.
-    target.pace.spend(now, probe.payloads.length > 0);
+    if (!target.isCutOff) target.pace.spend(now, probe.payloads.length > 0);
     this.#ready.push(probe);
     return true;
   }
@@ -353,6 +356,7 @@ class Sweep<T extends UdpTask> {
       probe.due = now + this.#waitOf(probe);
       probe.blockedSince = null;
       const trouble = refused.get(at);
+      probe.target.isCutOff = trouble !== undefined;
       if (trouble !== undefined) this.#noteTrouble(probe, trouble);
       else {
         probe.sent = true;
