@@ -170,11 +170,13 @@ class PortProbing {
     const hint = this.#hint as Probe;
     const isMail = hint.service === 'smtp';
     const lateAt = this.#silentUntil + (lateGreetingTimeouts - 1) * timeoutMs;
-    const late = this.#listenOn(first, lateAt - connections.clock.now());
+    // Whatever ends the wait, such as a pause of the scan, others may be waited for.
+    const late = this.#listenOn(first, lateAt - connections.clock.now()).finally(() =>
+      slowHosts.greetingEnded(),
+    );
     const secure: Candidate[] = tls && !this.#tls.tried ? ['tls'] : [];
     if (!isMail) await this.#probeInTurn([probeNamed('http'), ...secure, hint, probeNamed('generic')], null);
     await late;
-    slowHosts.greetingEnded();
     if (isMail && first.bytes.length === 0 && !first.broken)
       await first.ask(hint, connections.greetingMs, tls);
     connections.end(first);

@@ -159,6 +159,9 @@ export class WorkerPool implements ScanStopper, PauseSwitch, WindowedPool {
     if (held && (held.isLeaving || held.leaseLost)) {
       void held.ended.then(() => {
         if (this.alive) this.#begin(claim);
+        // A cancel in between found the run that ended.
+        const slot = slots.get(claim.scanId);
+        if (held.canceled && slot) cancelSlot(slot);
       });
       return;
     }
