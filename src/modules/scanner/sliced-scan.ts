@@ -56,6 +56,8 @@ export interface SlicedScanState {
     counts: number[][];
     /** Hosts with ports that were accepted with window 0, and how many. */
     zeroWindows?: [host: string, ports: number][];
+    /** Hosts that began to accept every port. */
+    suddenlyOpen?: string[];
     slices: SliceState[];
     /** By host: of complete slices. */
     rejected?: [string, RejectedPorts[]][];
@@ -115,19 +117,22 @@ export class SlicedScan {
   }
 
   state(): SlicedScanState {
-    const batches = [...this.#batches].map(({ hosts, counts, rejected, zeroWindows, left, slow }) => ({
-      hosts,
-      ...(rejected.size > 0 && {
-        rejected: [...rejected].map(([host, ports]) => [host, ports.list()] as [string, RejectedPorts[]]),
+    const batches = [...this.#batches].map(
+      ({ hosts, counts, rejected, zeroWindows, suddenlyOpen, left, slow }) => ({
+        hosts,
+        ...(rejected.size > 0 && {
+          rejected: [...rejected].map(([host, ports]) => [host, ports.list()] as [string, RejectedPorts[]]),
+        }),
+        counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
+        ...(zeroWindows.size > 0 && { zeroWindows: [...zeroWindows] }),
+        ...(suddenlyOpen.size > 0 && { suddenlyOpen: [...suddenlyOpen] }),
+        slices: [...left].map(([slice, state]) => ({
+          slice,
+          parts: (state?.parts ?? []).map(packed),
+          slow: [...(slow.get(slice) ?? [])].map(([host, retry]) => ({ host, ...retry.state() })),
+        })),
       }),
-      counts: hosts.map(({ ip }) => counts.get(ip) as number[]),
-      ...(zeroWindows.size > 0 && { zeroWindows: [...zeroWindows] }),
-      slices: [...left].map(([slice, state]) => ({
-        slice,
-        parts: (state?.parts ?? []).map(packed),
-        slow: [...(slow.get(slice) ?? [])].map(([host, retry]) => ({ host, ...retry.state() })),
-      })),
-    }));
+    );
     return { walk: this.#input.hosts.walk?.state() ?? null, batches };
   }
 
@@ -352,6 +357,7 @@ function restoredBatch({
   hosts,
   counts,
   zeroWindows = [],
+  suddenlyOpen = [],
   slices,
   rejected = [],
 }: SlicedScanState['batches'][number]): Batch {
@@ -361,7 +367,7 @@ function restoredBatch({
     stacks: new Map(),
     rejected: new Map(rejected.map(([host, ports]) => [host, new Rejections(ports)])),
     problems: new Map(),
-    suddenlyOpen: new Set(),
+    suddenlyOpen: new Set(suddenlyOpen),
     zeroWindows: new Map(zeroWindows),
     left: new Map(
       slices.map(({ slice, parts }) => [slice, parts.length > 0 ? { parts: parts.map(unpacked) } : null]),

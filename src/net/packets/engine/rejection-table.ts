@@ -25,6 +25,8 @@ export class RejectionTable {
   readonly #endpoints: number;
   readonly #kinds = new Map<string, number>();
   #state: RejectionState | null = null;
+  /** The last kind: senders of errors pass the same object again as long as nothing changes. */
+  #last: { kind: RejectionKind; index: number } | null = null;
 
   constructor(endpoints: number, restored: RejectionState | undefined) {
     this.#endpoints = endpoints;
@@ -35,9 +37,11 @@ export class RejectionTable {
 
   note(endpoint: number, kind: RejectionKind): void {
     const state = (this.#state ??= { kinds: [], of: new Uint8Array(this.#endpoints) });
-    const key = keyOf(kind);
-    const index = this.#kinds.get(key) ?? this.#add(state, key, kind);
-    state.of[endpoint] = index + 1;
+    if (this.#last?.kind !== kind) {
+      const key = keyOf(kind);
+      this.#last = { kind, index: this.#kinds.get(key) ?? this.#add(state, key, kind) };
+    }
+    state.of[endpoint] = this.#last.index + 1;
   }
 
   /** A copy, for who must not see later changes; undefined = nothing was rejected. */

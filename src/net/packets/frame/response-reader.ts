@@ -50,6 +50,9 @@ export class Responses {
   #end = 0;
   /** Of an ICMP error: the start of its message. */
   #icmp = 0;
+  /** The last ICMP error and its sender: those of one router come by the thousand. */
+  #lastSender: Uint8Array = new Uint8Array(0);
+  #lastRejection: RejectionKind | null = null;
 
   constructor({ key, ownPort, control: shared }: ThreadStart) {
     this.#key = key;
@@ -196,14 +199,25 @@ export class Responses {
   #rejection(bytes: Buffer, target: number, addressBytes: number): RejectionKind {
     const family = addressBytes === 4 ? 4 : 6;
     const sender = this.#start + (family === 4 ? 12 : 8);
-    const message = { type: bytes[this.#icmp] as number, code: bytes[this.#icmp + 1] as number };
-    const from = Uint8Array.from({ length: addressBytes }, (_, at) => bytes[sender + at] as number);
-    const isHost = from.every((byte, at) => byte === bytes[target + at]);
-    return {
+    const type = bytes[this.#icmp] as number;
+    const code = bytes[this.#icmp + 1] as number;
+    const isHost = areSame(bytes, target, bytes, sender, addressBytes);
+    const last = this.#lastRejection;
+    const isSame =
+      last?.icmp?.type === type &&
+      last.icmp.code === code &&
+      (last.from === 'host') === isHost &&
+      this.#lastSender.length === addressBytes &&
+      (isHost || areSame(this.#lastSender, 0, bytes, sender, addressBytes));
+    if (isSame) return last;
+    const message = { type, code };
+    this.#lastSender = Uint8Array.from({ length: addressBytes }, (_, at) => bytes[sender + at] as number);
+    this.#lastRejection = {
       reason: icmpMeaning(family, message) ?? 'unreachable',
       icmp: message,
-      from: isHost ? 'host' : addressText(from),
+      from: isHost ? 'host' : addressText(this.#lastSender),
     };
+    return this.#lastRejection;
   }
 
   /** From first tries only, unless nothing is known: later it is ambiguous which try got the response (RFC 6298, 3). */
@@ -214,6 +228,11 @@ export class Responses {
     const isRepeated = ms >= repeatMs && known >= 0 && known < repeatMs / 2;
     if (ms > known && !isRepeated) Atomics.store(this.#control, control.roundTrip, ms);
   }
+}
+
+function areSame(one: Uint8Array, at: number, other: Uint8Array, from: number, length: number): boolean {
+  for (let next = 0; next < length; next++) if (one[at + next] !== other[from + next]) return false;
+  return true;
 }
 
 /** Tables of ended chunks, all zero, for reuse: V8 hardly ever collects in a thread that allocates so little. */
