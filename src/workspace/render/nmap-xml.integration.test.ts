@@ -65,13 +65,15 @@ describe('nmap XML', () => {
         '<os><osmatch name="linux debian 12" accuracy="90" line="0"><osclass vendor="Linux" osfamily="Linux" accuracy="90"/></osmatch></os><ports>' +
         '<extraports state="closed" count="996"/><extraports state="filtered" count="2"/>\n' +
         '<port protocol="tcp" portid="22"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
-        '<service name="ssh" method="table" conf="3"/><script id="banner" output="SSH-2.0-x&#10;hello"/></port>\n' +
+        '<service name="ssh" method="table" conf="3"/><script id="portolan" output="banner:&#10;  SSH-2.0-x&#10;  hello"><elem key="banner">SSH-2.0-x&#10;hello</elem></script></port>\n' +
         '<port protocol="tcp" portid="443"><state state="open" reason="syn-ack" reason_ttl="0"/>' +
         '<service name="http" product="nginx" version="1.24.0" tunnel="ssl" method="probed" conf="10">' +
-        '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="CVE-1" output="HIGH, likely: Title of CVE-1&#10;Evidence: nginx/1.24.0">',
+        '<cpe>cpe:/a:f5:nginx:1.24.0</cpe></service><script id="portolan" output="CVE-1:&#10;  HIGH, likely: Title of CVE-1&#10;  Evidence: nginx/1.24.0"><table key="CVE-1">',
     );
     expect(xml).toContain('<elem key="class">likely</elem>');
-    expect(xml).toMatch(/<\/port><\/ports><hostscript><script id="host-check" .*<\/hostscript><\/host>/);
+    expect(xml).toMatch(
+      /<\/port><\/ports><hostscript><script id="portolan" output="host-check: .*<\/hostscript><\/host>/,
+    );
     expect(xml).toContain('<hosts up="1" down="253" total="254"/>');
     expect(xml).toContain('startstr="Tue Oct  6 14:30:23 2026"');
   });

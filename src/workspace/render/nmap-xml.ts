@@ -30,7 +30,7 @@ export interface NmapRun {
 
 /**
  * The XML output format of nmap, version 1.05, for programs that import it: hosts, ports, services and operating
- * systems in its elements, banners and findings as `script` elements. `rows` are in the order of `RecordView.rows`; one row
+ * systems in its elements, banners and findings in a `script` element. `rows` are in the order of `RecordView.rows`; one port
  * is in memory at a time, of a host with silent UDP ports its elements.
  */
 export async function* renderNmapXml(
@@ -160,10 +160,8 @@ class OpenHost {
   #held: string[] | null = null;
   #silent = 0;
   #port: PortRow | null = null;
-  #hostScripts: string[] = [];
-  /** IDs of the scripts of the open port and of the host: importers keep one script of an ID. */
-  #portIds = new Set<string>();
-  readonly #hostIds = new Set<string>();
+  #portScripts: NmapScript[] = [];
+  readonly #hostScripts: NmapScript[] = [];
   #isTarpit = false;
 
   constructor(address: string, facts: HostFacts) {
@@ -179,7 +177,7 @@ class OpenHost {
     const end = Math.max(start, Math.floor(secondsOf(first.timestamp)));
     const times = { starttime: String(start), endtime: String(end) };
     this.#isTarpit = row?.all_ports_open === true;
-    if (this.#isTarpit) this.#hostScripts.push(onceScript(tarpitScript, this.#hostIds));
+    if (this.#isTarpit) this.#hostScripts.push(tarpitScript);
     const status = { state: 'up', reason: row?.method ?? 'user-set', reason_ttl: '0' };
     const before =
       `<host${attributes(times)}><status${attributes(status)}/>${addresses(this.address, row)}` +
@@ -202,25 +200,23 @@ class OpenHost {
       const end = this.#endPort();
       this.#port = row;
       const complete = completeRow(row);
-      const scripts = portScripts(complete, this.#isTarpit);
-      this.#portIds = new Set(scripts.map(({ id }) => id));
-      return end + portStart(complete) + scripts.map(script).join('');
+      this.#portScripts = portScripts(complete, this.#isTarpit);
+      return end + portStart(complete);
     }
-    const { vulnerability } = completeRow(row);
-    if (this.#port?.port === row.port && this.#port?.protocol === row.protocol)
-      return onceScript(findingScript(vulnerability), this.#portIds);
-    this.#hostScripts.push(onceScript(findingScript(vulnerability), this.#hostIds));
+    const isOfPort = this.#port?.port === row.port && this.#port?.protocol === row.protocol;
+    const scripts = isOfPort ? this.#portScripts : this.#hostScripts;
+    scripts.push(findingScript(completeRow(row).vulnerability));
     return '';
   }
 
   end(): string {
-    const scripts = this.#hostScripts.join('');
+    const scripts = scriptElement(this.#hostScripts);
     const held = this.#held === null ? '' : extraPorts(this.#row, this.#silent) + this.#held.join('');
     return `${held}${this.#endPort()}</ports>${scripts === '' ? '' : `<hostscript>${scripts}</hostscript>`}</host>\n`;
   }
 
   #endPort(): string {
-    const end = this.#port === null ? '' : '</port>';
+    const end = this.#port === null ? '' : `${scriptElement(this.#portScripts)}</port>`;
     this.#port = null;
     return end;
   }
@@ -365,18 +361,23 @@ const tarpitScript: NmapScript = {
   facts: [],
 };
 
-/** A finding whose ID is taken gets another one; the second finding of an ID is left out. */
-function onceScript(finding: NmapScript, taken: Set<string>): string {
-  const id = [finding.id, `portolan-${finding.id}`].find((each) => !taken.has(each));
-  if (id === undefined) return '';
-  taken.add(id);
-  return script({ ...finding, id });
+/**
+ * What is known of one place in one element, by part: ndiff stops at the second script of a port or host
+ * (nmap issue 2930).
+ */
+function scriptElement(scripts: readonly NmapScript[]): string {
+  if (scripts.length === 0) return '';
+  const output = scripts.map(({ id, output }) => `${id}:${indented(output)}`).join('\n');
+  const content = tableContent(
+    scripts.map(({ id, output, facts }) => [id, facts.length === 0 ? output : facts]),
+  );
+  return `<script${attributes({ id: generator.name.toLowerCase(), output })}>${content}</script>`;
 }
 
-function script({ id, output, facts }: NmapScript): string {
-  const start = `<script${attributes({ id, output })}`;
-  const content = tableContent(facts);
-  return content === '' ? `${start}/>` : `${start}>${content}</script>`;
+/** A text of one line stands beside its ID, one of several below it. */
+function indented(output: string): string {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  return lines.length === 1 ? ` ${lines[0]}` : lines.map((line) => `\n  ${line.trimStart()}`).join('');
 }
 
 function tableContent(table: ScriptTable): string {
