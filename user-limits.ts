@@ -55,12 +55,12 @@ const userLimits: Record<string, UserLimit[]> = {
     {
       what: 'Packets per second of a scan',
       value: { key: 'scanner.rate' },
-      beyond: 'the scan waits; `auto` (default of the command line) rises up to `scanner.max_rate`',
+      beyond: 'the scan waits; `auto` rises from 1,000 up to `scanner.max_rate`',
     },
     {
       what: 'Packets per second of all scans of a server',
       value: { key: 'scanner.max_rate' },
-      beyond: 'the scans share it in proportion to their rates',
+      beyond: 'the scans share it evenly; none gets more than its own rate',
     },
     {
       what: 'Kept bytes of one response or banner',

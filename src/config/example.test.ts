@@ -65,7 +65,7 @@ describe('a shown value', () => {
     expect(shown.get('workspace.retention.min_free_space')).toMatchObject({ value: '1536MiB' });
     expect(shown.get('engine.global_timeout')?.value).toBe('1m30s');
     expect(shown.get('engine.global_timeout')?.origin).toMatch(/c\.yaml:2:\d+$/);
-    expect(shown.get('scanner.rate')).toEqual({ key: 'scanner.rate', value: 1000, origin: 'default' });
+    expect(shown.get('scanner.rate')).toEqual({ key: 'scanner.rate', value: 'auto', origin: 'default' });
   });
 
   it('is hidden when it is a secret, and told to be missing when it is', () => {

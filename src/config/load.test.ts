@@ -104,7 +104,7 @@ describe('precedence', () => {
       const expected =
         ['default', '1', '2', '3', '4', 'environment SERVICE_RATE', 'flag'][strongest + 1] ?? '';
       const label = sources.filter((_source, index) => isOn(index)).map(({ name }) => name);
-      expect([label, config.scanner.rate]).toEqual([label, strongest === -1 ? 1000 : strongest + 1]);
+      expect([label, config.scanner.rate]).toEqual([label, strongest === -1 ? 'auto' : strongest + 1]);
       const origin = origins.get('scanner.rate');
       if (/^[a-z]/.test(expected)) expect(origin).toBe(expected);
       else expect(origin).toMatch(/\.yaml:1:17$/);

@@ -595,10 +595,11 @@ export const configKeys = [
     path: 'scanner.rate',
     ...wholeNumber(1, highestRate),
     word: 'auto',
-    default: 1000,
+    default: 'auto',
+    shipped: 1000,
     env: ['SERVICE_RATE'],
     description:
-      'Packets per second per scan; auto = from 1000 up to scanner.max_rate as responses keep coming, which is what the command line does where nothing is set.',
+      'Packets per second of scans that name no rate; auto = from 1000 up to scanner.max_rate as responses keep coming.',
   },
   {
     path: 'scanner.concurrency',

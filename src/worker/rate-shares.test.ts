@@ -12,9 +12,15 @@ it('gives everybody what was asked for while there is enough', () => {
   expect(rateShares(new Map(), 10).size).toBe(0);
 });
 
-it('divides what is too little in proportion', () => {
-  const shares = rateShares(new Map(Object.entries({ a: 1000, b: 500, c: 500 })), 1000);
-  expect(Object.fromEntries(shares)).toEqual({ a: 500, b: 250, c: 250 });
+it('divides what is too little evenly, and leaves a low rate as it was requested', () => {
+  const shares = (asked: Record<string, number>, total: number) =>
+    Object.fromEntries(rateShares(new Map(Object.entries(asked)), total));
+  expect(shares({ a: 1000, b: 500, c: 500 }, 900)).toEqual({ a: 300, b: 300, c: 300 });
+  expect(shares({ auto: 100_000, named: 1000, other: 100_000 }, 100_000)).toEqual({
+    auto: 49_500,
+    named: 1000,
+    other: 49_500,
+  });
 });
 
 it('never gives more than there is, nor more than was asked for, nor nothing', () => {

@@ -109,7 +109,7 @@ describe('config show', () => {
   it('shows where each value comes from, the strongest source first', async () => {
     const rateFrom = async (args: string[], env: NodeJS.ProcessEnv) => {
       const { stdout } = await home.run(['config', 'show', '--origin', ...args], { env });
-      return /^scanner\.rate +(\d+) +(.*)$/m.exec(stdout)?.slice(1);
+      return /^scanner\.rate +(\w+) +(.*)$/m.exec(stdout)?.slice(1);
     };
     const write = (name: string, rate: number) => {
       const file = home.file(name);
@@ -118,7 +118,7 @@ describe('config show', () => {
       return file;
     };
     const env: NodeJS.ProcessEnv = { SERVICE_WORKSPACE_DIR: home.file('ws64') };
-    expect(await rateFrom([], env)).toEqual(['1000', 'default']);
+    expect(await rateFrom([], env)).toEqual(['auto', 'default']);
     const user = write('.config/portolan/config.yaml', 1);
     expect(await rateFrom([], env)).toEqual(['1', `${user}:2:9`]);
     const workspace = write('ws64/config/portolan.yaml', 2);

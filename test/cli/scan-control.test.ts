@@ -152,6 +152,13 @@ describe('scan --dry-run --server', () => {
     expect(text.stdout).toContain('Nothing was sent.');
     expect((await home.run([...args, '--exclude-ports', '0', '--server', server.url])).code).toBe(2);
   });
+
+  it('asks a server that runs on this workspace too, since that will run the scan', async () => {
+    const plan = await home.run(['scan', '127.0.0.1', '--dry-run', '--workspace-dir', server.workspace], {
+      env: { SERVICE_RATE: '77' },
+    });
+    expect(plan.stdout).toContain(`server    ${server.url}\nrate      auto: as responses come\n`);
+  });
 });
 
 describe('scan diff', () => {

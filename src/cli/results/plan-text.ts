@@ -6,22 +6,27 @@ import { plainStyle } from '../terminal/draw/style.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import { print } from '../terminal/output.ts';
 
-/** Prints a plan, as JSON for the JSON formats; with -v and its nodes. */
+/**
+ * Prints a plan, as JSON for the JSON formats; with -v and its nodes.
+ * @param server that would run the scan, by its settings; null = this process
+ */
 export function printPreview(
   preview: ScanPreview,
   format: string,
   { verbosity, verbose }: Pick<GlobalFlags, 'verbosity' | 'verbose'>,
+  server: string | null = null,
 ): void {
   const isJson = format === 'json' || format === 'jsonl';
-  print(isJson ? printableJson(preview) : planText(preview, (verbosity ?? verbose ?? 0) > 0));
+  print(isJson ? printableJson(preview) : planText(preview, (verbosity ?? verbose ?? 0) > 0, server));
 }
 
 /** The plan of a scan as text; names are not resolved, so each counts as one address. */
-export function planText(preview: ScanPreview, withNodes: boolean): string {
+export function planText(preview: ScanPreview, withNodes: boolean, server: string | null = null): string {
   const { rate, warnings, packets_estimate, duration_estimate_seconds, duration_estimate_basis } = preview;
   const lines = [
     ['targets', targetsText(preview)],
     ['profile', profileText(preview)],
+    ...(server === null ? [] : [['server', server]]),
     ['rate', rate === 'auto' ? 'auto: as responses come' : `${amount(rate)} packets/s`],
     ...probableLine(preview),
     [

@@ -126,7 +126,7 @@ async function demandReports(client: Client): Promise<void> {
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
   const preview = await submit(client, '/api/v1/scans/plan', previewShape, bodyOf(order));
-  printPreview(preview, order.output.format, order.flags);
+  printPreview(preview, order.output.format, order.flags, client.url);
   return 0;
 }
 

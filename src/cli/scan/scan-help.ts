@@ -26,7 +26,7 @@ What to look for
       --compliance LIST      check against cis, pci, nist
       --no-fingerprint       ports only
 How fast
-  -r, --rate N|auto          packets per second (auto)
+  -r, --rate N|auto          packets per second (scanner.rate, else auto)
       --timeout TIME         wait for a response (3s); --retries N (1)
       --concurrency N        open connections (auto); --max-duration TIME
 What comes out

@@ -44,7 +44,7 @@ export async function scan(
   const named = await namedClient(flags, global);
   if (named) return advisedOn(named, order);
   const loaded = await readConfig(logFlags(global));
-  const inCharge = flags.dryRun ? null : await serverInCharge(loaded.config);
+  const inCharge = await serverInCharge(loaded.config);
   if (inCharge !== null) {
     await trustFlags(flags);
     return advisedOn(clientOf(inCharge, flags), order);
@@ -70,16 +70,15 @@ function logFlags({ verbose = 0, verbosity = verbose, ...global }: GlobalFlags):
 
 async function scanLocally(order: ScanCommand, loaded: LoadedConfig, wiring: CliWiring): Promise<number> {
   const { flags } = order;
-  const settings = adaptingRate(loaded);
   if (flags.dryRun) {
     const { dryRun } = await import('./local/local-scan.ts');
-    return dryRun(order, settings, wiring);
+    return dryRun(order, loaded, wiring);
   }
   for (const name of ['pool', 'priority'] as const)
     if (flags[name] !== undefined) throw usage(`--${name} needs a server: pass --server, or start one`);
   if (!flags.wait) throw usage('--no-wait needs a server: pass --server, or start one');
   const { scanHere } = await import('./local/local-scan.ts');
-  return scanHere(order, settings, wiring);
+  return scanHere(order, loaded, wiring);
 }
 
 /** @throws PortolanError `usage` for options of reports with another format */
@@ -87,13 +86,6 @@ async function checkReportFlags(format: string, { template, paper }: ScanFlags):
   if (template === undefined && paper === undefined) return;
   const { requireReportFlags } = await import('../results/report-flags.ts');
   requireReportFlags(format, { template, paper });
-}
-
-/** Without a rate in the configuration, a scan of the command line sends as fast as the targets bear. */
-function adaptingRate(loaded: LoadedConfig): LoadedConfig {
-  const { config, origins } = loaded;
-  if (origins.get('scanner.rate') !== 'default') return loaded;
-  return { ...loaded, config: { ...config, scanner: { ...config.scanner, rate: 'auto' } } };
 }
 
 async function advisedOn(client: Client, order: ScanCommand): Promise<number> {

@@ -92,7 +92,9 @@ function addProbeOptions(scan: CliCommand): void {
         .argParser(scanTypeOf),
     )
     .addOption(
-      rateOption('packets per second; auto (the default without a server): as responses keep coming'),
+      rateOption(
+        'packets per second, or auto: as responses keep coming; by default scanner.rate of whatever runs the scan, which is auto where unset',
+      ),
     )
     .option('--timeout <duration>', 'timeout of a probe, e.g. 3s')
     .addOption(numberOption('--retries <n>', 'retries of a probe without a response', 0, 10))

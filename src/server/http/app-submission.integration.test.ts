@@ -39,7 +39,7 @@ describe('submission', () => {
     expect(await service.workspace.scan(data.scan_id).request()).toMatchObject({
       profile: 'standard',
       ports: '80,443',
-      rate: 1000,
+      rate: 'auto',
       pool: 'default',
       vuln: false,
     });
