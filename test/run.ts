@@ -110,8 +110,8 @@ const rootless = tests(
   isLongRun ? 7200 : 3600,
 );
 const system = tests('system', ['system'], isLongRun ? 7200 : 3600);
-/** Steps of a tier one after the other, and what runs beside them. */
-const tiers: Record<string, { steps: Step[]; beside: Step[] }> = {
+/** Steps of a tier one after the other, those of a list beside each other, and what runs beside all of them. */
+const tiers: Record<string, { steps: (Step | Step[])[]; beside: Step[] }> = {
   check: { steps: [unit], beside: checks },
   test: { steps: [bundle, rootless], beside: isChecked ? [] : checks },
   system: { steps: [bundle, system], beside: [] },
@@ -119,8 +119,11 @@ const tiers: Record<string, { steps: Step[]; beside: Step[] }> = {
   lab: {
     steps: [
       bundle,
-      { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
-      { name: 'lab', run: () => inNamespaces(runLab) },
+      // Both wait most of the time: for silence, rates and servers.
+      [
+        { name: 'root', run: () => inNamespaces(() => vitest(['run', '--project', 'root'], 400)) },
+        { name: 'lab', run: () => inNamespaces(runLab) },
+      ],
     ],
     beside: [],
   },
@@ -152,19 +155,21 @@ const total = outcomes.reduce(sum);
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = interrupted !== null ? 130 : total.failed > 0 || total.passed === 0 ? 1 : 0;
 
-async function runAll(steps: Step[]): Promise<Tally> {
-  const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+async function runAll(steps: readonly (Step | Step[])[]): Promise<Tally> {
+  let total: Tally = { passed: 0, failed: 0, skipped: 0 };
   for (const step of steps) {
     if (interrupted !== null) break;
-    const started = performance.now();
-    const outcome = await step.run();
-    total.passed += outcome.passed;
-    total.failed += outcome.failed;
-    total.skipped += outcome.skipped;
-    console.log(line(step.name, outcome, (performance.now() - started) / 1000));
-    for (const note of outcome.notes) console.log(note.replace(/^/gm, '     '));
+    total = (await Promise.all([step].flat().map(runStep))).reduce(sum, total);
   }
   return total;
+}
+
+async function runStep(step: Step): Promise<Tally> {
+  const started = performance.now();
+  const outcome = await step.run();
+  console.log(line(step.name, outcome, (performance.now() - started) / 1000));
+  for (const note of outcome.notes) console.log(note.replace(/^/gm, '     '));
+  return outcome;
 }
 
 function sum(one: Tally, other: Tally): Tally {

@@ -83,7 +83,7 @@ describe('what goes over the wire', () => {
       ['10.82.3.0/24', '10.83.3.0/24', '--profile', 'standard', '--ports', '8001-8100', '--rate', '1000'],
       {
         during: async (scan) => {
-          await sleep(3000);
+          await wire.sent(2000);
           canceledAt = Date.now() / 1000;
           scan.kill('SIGINT');
         },
@@ -110,7 +110,7 @@ describe('what goes over the wire', () => {
   test('while the link is down no port counts as closed, and the scan says so', async () => {
     const run = await wire.scan(['10.82.5.0/27', ...sweep, '--ports', '8001-8100', '--rate', '800'], {
       during: async () => {
-        await sleep(2000);
+        await wire.sent(1000);
         wire.setLink('down');
         await sleep(1000);
         wire.setLink('up');
