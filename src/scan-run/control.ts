@@ -46,6 +46,7 @@ export class ScanControl {
       const adaptive = new AdaptiveRate({ start: startRate, least: leastRate, most: ceiling });
       const rate = new PacketRateLimiter({ rate: adaptive.rate, ceiling, upstream: this.#limit });
       adaptive.onChange = (now) => rate.setRate(now);
+      adaptive.isContended = () => rate.isContended;
       this.rate = rate;
       this.adaptive = adaptive;
     }

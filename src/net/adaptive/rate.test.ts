@@ -41,6 +41,13 @@ describe('an adaptive rate', () => {
     expect([rate.judge(round, usual), rate.rate]).toEqual(['kept', 1000]);
   });
 
+  it('grows where others use the rest of it', () => {
+    const rate = new AdaptiveRate(bounds, () => 0);
+    rate.isContended = () => true;
+    const round = { sent: 40, responses: 40, usual: null, beganAt: 0, ms: 100 };
+    expect([rate.judge(round, new UsualShare()), rate.rate]).toEqual(['grown', 2000]);
+  });
+
   it('halves at once, then doubles to what worked, and grows slowly from there', () => {
     const { verdicts, rate } = judged((sent, now) => (now > 6000 ? sent * 0.7 : sent), 9);
     expect(verdicts.slice(0, 4)).toEqual(['grown', 'grown', 'grown', 'slowed']);

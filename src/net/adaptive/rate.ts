@@ -122,6 +122,8 @@ export class AdaptiveRate {
   #vain = 0;
   #grewAt: number;
   #isInDoubt = false;
+  /** Whether senders wait for the rate: it is used up, by all of them together. */
+  isContended: () => boolean = () => false;
   /** Called with each new rate. */
   onChange: (rate: number) => void = () => undefined;
 
@@ -196,7 +198,7 @@ export class AdaptiveRate {
   }
 
   #isUsed({ sent, ms }: Round): boolean {
-    return sent * 1000 >= usedShare * this.#rate * ms;
+    return sent * 1000 >= usedShare * this.#rate * ms || this.isContended();
   }
 
   #grow(): Verdict {

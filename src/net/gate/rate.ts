@@ -56,6 +56,11 @@ export class PacketRateLimiter {
     return this.#rate;
   }
 
+  /** Whether somebody waits for a token. */
+  get isContended(): boolean {
+    return this.#waiting > 0;
+  }
+
   /** Changes the rate; 0 = no token until the next change. Waiters keep their position. */
   setRate(rate: number): void {
     this.#fill();

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inVirtualTime } from '../../../test/virtual-time.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { parseTargets } from '../../domain/targets/target.ts';
+import { AdaptiveRate } from '../adaptive/rate.ts';
 import { localListeners } from '../local-listeners.ts';
 import type { Connection, NetworkGate } from './gate.ts';
 import { openFilesLimit } from './open-files-limit.ts';
@@ -207,6 +208,18 @@ describe('Connection', () => {
 });
 
 describe('ping', () => {
+  it('raises an adaptive rate while hosts respond', async () => {
+    const { addresses } = parseTargets(['127.86.8.0/21']);
+    const adaptive = new AdaptiveRate({ start: 1000, least: 100, most: 100_000 });
+    const rate = new PacketRateLimiter({ rate: adaptive.rate, ceiling: 100_000 });
+    adaptive.onChange = (now) => rate.setRate(now);
+    const gate = createGate({ addresses, scope: compileScope({ allow: [], deny: [] }), rate, adaptive });
+    if (gate.pingMethod().method === 'none') return;
+    const found = await Array.fromAsync(gate.ping(gate.addresses, { timeoutMs: 2000, retries: 2, signal }));
+    expect(found).toHaveLength(2046);
+    expect(gate.reached?.highest).toBeGreaterThan(1000);
+  });
+
   it('finds hosts that respond and drops those that do not', async () => {
     const gate = gateOf(['127.70.0.0/28', '::1'], { deny: ['127.70.0.3'] });
     if (gate.pingMethod().method === 'none') {

@@ -331,7 +331,7 @@ class ScopedGate implements ScanGate {
     hosts: AsyncIterable<string> | Iterable<string>,
     options: PingOptions,
   ): AsyncGenerator<PingResponse, void, undefined> {
-    return this.#noting(ping(hosts, { ...options, ...this.#sending() }));
+    return this.#noting(ping(hosts, { ...options, ...this.#sending(), adaptive: this.#admission.adaptive }));
   }
 
   async *sweepUdp<T extends UdpTask>(

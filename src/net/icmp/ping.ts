@@ -6,6 +6,8 @@ import {
   type Family,
   parseAddress,
 } from '../../domain/targets/address.ts';
+import { FirstRequests } from '../adaptive/first-requests.ts';
+import type { AdaptiveRate } from '../adaptive/rate.ts';
 import type { Egress } from '../egress.ts';
 import { localTrouble } from '../failure.ts';
 import type { PingOptions, PingResponse } from '../gate/gate.ts';
@@ -32,6 +34,8 @@ const expiryMs = 5;
 
 interface PingRun extends PingOptions {
   rate: PacketRateLimiter;
+  /** Sets the rate of the scan by the responses to first requests, if their hosts come in random order; null = it is fixed. */
+  adaptive: AdaptiveRate | null;
   egress: Egress;
   /** The canonical address if it may be probed now, else null. */
   admit(host: string): string | null;
@@ -73,6 +77,8 @@ interface Outstanding extends EchoRequest {
   types: readonly PingType[];
   /** performance.now() of each request. */
   sentAt: number[];
+  /** Round of the first request. */
+  parity: 0 | 1;
   /** performance.now() of the next retry or the drop; Infinity while it waits to be sent. */
   due: number;
   /** The kernel has taken one of the requests. */
@@ -93,9 +99,16 @@ class EchoSweep {
   #isWaitingForTokens = false;
   #lastExpiry = 0;
   #closed = false;
+  /** First requests and responses to them, by the parity of their round. */
+  readonly #counts = { sent: [0, 0] as [number, number], responses: [0, 0] as [number, number] };
+  readonly #first: FirstRequests | null;
+  /** Longest response time since the parity changed, milliseconds; -1 = none. */
+  #roundTripMs = -1;
 
   constructor(hosts: AsyncIterable<string> | Iterable<string>, options: PingRun) {
     this.#options = options;
+    const { adaptive } = options;
+    this.#first = adaptive && new FirstRequests(adaptive, this.#counts, performance.now());
     this.#source = new ItemSource(hosts, () => this.timer.wake());
   }
 
@@ -122,6 +135,7 @@ class EchoSweep {
     const now = performance.now();
     if (now - this.#lastExpiry < expiryMs) return;
     this.#lastExpiry = now;
+    this.#adapt(now);
     for (const host of this.#waiting.values()) {
       if (host.due > now) continue;
       if (host.attempt < this.#tries(host)) this.#enqueue(host);
@@ -130,6 +144,12 @@ class EchoSweep {
         this.#options.onSilent?.(host.host, host.rejection);
       }
     }
+  }
+
+  #adapt(now: number): void {
+    const parity = this.#first?.parity;
+    this.#first?.tick(now, this.#roundTripMs);
+    if (this.#first?.parity !== parity) this.#roundTripMs = -1;
   }
 
   /** Takes hosts from the source while there is room in the window. */
@@ -185,6 +205,7 @@ class EchoSweep {
       attempt: 0,
       nonce: randomNonce(),
       sentAt: [],
+      parity: 0,
       isSent: false,
       due: Infinity,
     };
@@ -249,6 +270,10 @@ class EchoSweep {
   }
 
   #onSent(host: Outstanding, now: number): void {
+    if (host.attempt === 0 && this.#first) {
+      host.parity = this.#first.parity;
+      this.#counts.sent[host.parity] += 1;
+    }
     host.sentAt.push(now);
     host.attempt += 1;
     host.type = host.types[host.attempt % host.types.length] as PingType;
@@ -278,8 +303,14 @@ class EchoSweep {
     if (!equal(expectedNonce({ type, nonce: host.nonce }), nonce)) return null;
     if (!equal(host.address, reply.address)) return null;
     this.#forget(host);
-    this.timer.noteActivity(performance.now());
-    return { host: host.host, latencyMs: performance.now() - sentAt, type };
+    const now = performance.now();
+    this.timer.noteActivity(now);
+    const latencyMs = now - sentAt;
+    if (reply.attempt === 0) {
+      this.#counts.responses[host.parity] += 1;
+      this.#roundTripMs = Math.max(this.#roundTripMs, latencyMs);
+    }
+    return { host: host.host, latencyMs, type };
   }
 }
 

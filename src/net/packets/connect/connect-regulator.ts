@@ -1,6 +1,6 @@
+import { FirstRequests } from '../../adaptive/first-requests.ts';
 import { LateResponses } from '../../adaptive/late-responses.ts';
-import { type AdaptiveRate, UsualShare } from '../../adaptive/rate.ts';
-import { Rounds } from '../../adaptive/rounds.ts';
+import type { AdaptiveRate } from '../../adaptive/rate.ts';
 import { connectControl as control } from './connect-control.ts';
 
 /** Interval at which rounds are looked at, milliseconds. */
@@ -9,28 +9,23 @@ const tickMs = 5;
 /** Adapts the rate of a scan to the responses to the first attempts of threads, which go out in random order. */
 export class ConnectRegulator {
   readonly #words: Int32Array;
-  readonly #rate: AdaptiveRate;
   readonly #late: LateResponses;
-  #usual = new UsualShare();
-  readonly #rounds = new Rounds(performance.now());
-  readonly #counts: { sent: Int32Array; responses: Int32Array };
-  /** Longest response times in this round and the one before, milliseconds. */
-  #roundTrips: [now: number, before: number] = [-1, -1];
+  readonly #first: FirstRequests;
   #timer: NodeJS.Timeout | null = null;
 
   /** @param words shared with the threads, see `connectControl` */
   constructor(words: Int32Array, rate: AdaptiveRate) {
+    const now = performance.now();
     this.#words = words;
-    this.#rate = rate;
-    this.#late = new LateResponses(rate, performance.now());
+    this.#late = new LateResponses(rate, now);
     const two = (at: number) => words.subarray(at, at + 2);
-    this.#counts = { sent: two(control.firstSent), responses: two(control.firstResponses) };
+    const counts = { sent: two(control.firstSent), responses: two(control.firstResponses) };
+    this.#first = new FirstRequests(rate, counts, now);
   }
 
-  /** Other hosts are probed from now on: what share of them responds is not known. */
+  /** Other hosts are probed from now on. */
   restart(): void {
-    this.#usual = new UsualShare();
-    this.#rounds.restart(performance.now(), this.#counts, 0);
+    this.#first.restart(performance.now());
     this.#publish();
     this.#timer ??= setInterval(() => this.#tick(performance.now()), tickMs).unref();
   }
@@ -46,20 +41,14 @@ export class ConnectRegulator {
   }
 
   #tick(now: number): void {
-    this.#roundTrips[0] = Math.max(this.#roundTrips[0], Atomics.load(this.#words, control.roundTrip));
-    const { parity } = this.#rounds;
-    const round = this.#rounds.tick(now, this.#counts, 0, Math.max(...this.#roundTrips), this.#usual.usual);
-    if (round) {
-      this.#late.noteFirst(round.responses);
-      if (this.#rate.judge(round, this.#usual) === 'slowed') this.#rounds.restart(now, this.#counts, 0);
-    }
+    const { parity } = this.#first;
+    this.#late.noteFirst(this.#first.tick(now, Atomics.load(this.#words, control.roundTrip)));
     this.#late.tick(now);
-    if (this.#rounds.parity !== parity) this.#publish();
+    if (this.#first.parity !== parity) this.#publish();
   }
 
   #publish(): void {
-    this.#roundTrips = [-1, this.#roundTrips[0]];
     Atomics.store(this.#words, control.roundTrip, -1);
-    Atomics.store(this.#words, control.parity, this.#rounds.parity);
+    Atomics.store(this.#words, control.parity, this.#first.parity);
   }
 }
