@@ -1,4 +1,5 @@
-import { type Finding, type Severity, severities } from '../domain/finding.ts';
+import type { Finding, Severity } from '../domain/finding.ts';
+import { byWorst, type RankedFields, type Urgency, urgencyOf } from '../domain/finding-order.ts';
 import { shortened } from './fitting.ts';
 
 /** A finding as shown in messages: no banner, no evidence. */
@@ -34,13 +35,13 @@ export interface FoundFinding {
   host: string;
   port: number | null;
   protocol: string | null;
-  vulnerability: Pick<Finding, 'id' | 'title' | 'severity' | 'cvss'>;
+  vulnerability: Pick<Finding, 'title'> & RankedFields;
 }
 
-/** Keeps the worst findings of many: by severity, then by CVSS score, then in the order they came in. */
+/** Keeps the worst findings of many, equal ones in the order they came in. */
 export class WorstFindings {
   readonly #most: number;
-  readonly #kept: FoundFinding[] = [];
+  readonly #kept: { found: FoundFinding; urgency: Urgency }[] = [];
   count = 0;
 
   constructor(most: number) {
@@ -49,21 +50,18 @@ export class WorstFindings {
 
   add(found: FoundFinding): void {
     this.count++;
+    const urgency = urgencyOf(found.vulnerability);
+    const isWorse = (other: { urgency: Urgency }) => byWorst(urgency, other.urgency) < 0;
     const last = this.#kept.at(-1);
-    if (this.#kept.length >= this.#most && last && !isWorse(found, last)) return;
-    const place = this.#kept.findIndex((other) => isWorse(found, other));
-    this.#kept.splice(place < 0 ? this.#kept.length : place, 0, found);
+    if (this.#kept.length >= this.#most && last && !isWorse(last)) return;
+    const place = this.#kept.findIndex(isWorse);
+    this.#kept.splice(place < 0 ? this.#kept.length : place, 0, { found, urgency });
     if (this.#kept.length > this.#most) this.#kept.pop();
   }
 
   list(): ShownFinding[] {
-    return this.#kept.map(shownFinding);
+    return this.#kept.map(({ found }) => shownFinding(found));
   }
-}
-
-function isWorse({ vulnerability: one }: FoundFinding, { vulnerability: other }: FoundFinding): boolean {
-  const rank = severities.indexOf(one.severity) - severities.indexOf(other.severity);
-  return rank === 0 ? (one.cvss?.score ?? 0) > (other.cvss?.score ?? 0) : rank < 0;
 }
 
 function shownFinding({ host, port, protocol, vulnerability }: FoundFinding): ShownFinding {

@@ -1,10 +1,5 @@
-import {
-  type FindingClass,
-  findingClasses,
-  noFindings,
-  type Severity,
-  type SeverityCounts,
-} from '../../domain/finding.ts';
+import { type Finding, noFindings, type Severity, type SeverityCounts } from '../../domain/finding.ts';
+import { byWorst, urgencyOf } from '../../domain/finding-order.ts';
 import {
   type CompareContext,
   eachChange,
@@ -66,7 +61,7 @@ class ChangeSums {
   readonly #scanId: string;
   readonly #changes = { new: 0, fixed: 0, changed: 0, not_comparable: 0 };
   readonly #balance = noFindings();
-  #worst: { finding: Urgency; text: string } | null = null;
+  #worst: { finding: Finding; text: string } | null = null;
   /** The first service that changed, and the first that appeared or went. */
   #changed: string | null = null;
   #moved: string | null = null;
@@ -102,7 +97,7 @@ class ChangeSums {
   #addNew({ host, vulnerability }: ListedFinding): void {
     this.#changes.new += 1;
     this.#balance[vulnerability.severity] += 1;
-    if (this.#worst !== null && !isMoreUrgent(vulnerability, this.#worst.finding)) return;
+    if (this.#worst && byWorst(urgencyOf(vulnerability), urgencyOf(this.#worst.finding)) >= 0) return;
     this.#worst = { finding: vulnerability, text: `${vulnerability.title} on ${host}` };
   }
 
@@ -137,28 +132,7 @@ function plain(text: string): StandingOut {
   return { severity: null, text: text.slice(0, maxText), exploited: false };
 }
 
-type Urgency = {
-  severity: Severity;
-  kev?: boolean | null;
-  class?: FindingClass | undefined;
-  cvss?: { score: number } | null;
-};
-
-const ranks: Record<Severity, number> = { critical: 0, high: 1, medium: 2, low: 3, info: 4 };
-
-/** Exploited ones first, then by severity, certainty and CVSS score. */
-function isMoreUrgent(one: Urgency, other: Urgency): boolean {
-  const exploited = Number(other.kev === true) - Number(one.kev === true);
-  if (exploited !== 0) return exploited < 0;
-  const rank = ranks[one.severity] - ranks[other.severity] || doubtOf(one) - doubtOf(other);
-  return rank === 0 ? (one.cvss?.score ?? 0) > (other.cvss?.score ?? 0) : rank < 0;
-}
-
-function doubtOf({ class: name }: Urgency): number {
-  return findingClasses.indexOf(name ?? 'possible');
-}
-
-function standingOut({ finding, text }: { finding: Urgency; text: string }): StandingOut {
+function standingOut({ finding, text }: { finding: Finding; text: string }): StandingOut {
   return { severity: finding.severity, text: text.slice(0, maxText), exploited: finding.kev === true };
 }
 

@@ -138,7 +138,7 @@ function shownFix({ index }: OpenIndex, fix: RankedFix, hosts: readonly number[]
     exploited,
     epss,
     cvss,
-    class: fix.bestClass,
+    class: fix.class,
     findings,
     hosts: fix.hosts,
     host_sample: hosts.map((number) => ({

@@ -1,5 +1,6 @@
 import { PortolanError } from '../../domain/errors.ts';
 import { classOf, type Finding } from '../../domain/finding.ts';
+import { worstFirst } from '../../domain/finding-order.ts';
 import type { HostRow, PortRow, ResultRow } from '../../domain/result.ts';
 import { siteTexts } from '../../domain/text/site-text.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
@@ -8,7 +9,6 @@ import type { RuleCatalog } from '../../knowledge/rules/rule-catalog.ts';
 import { allowForUpdates } from '../../knowledge/vulndb/cve-findings.ts';
 import type { CveSource } from '../../knowledge/vulndb/cve-record.ts';
 import { assess, rankReason } from '../../knowledge/vulndb/verdict.ts';
-import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 
 /** A host of a scan, or one of its ports. */
 export interface PortEndpoint {
@@ -191,7 +191,7 @@ function explainPort(row: PortRow, findings: HostRows['findings'], context: Cont
     tls: tls ? tlsOf(tls) : null,
     sites: siteTexts(row),
     claims: fingerprints.map((claim) => explainClaim(claim, chosen ?? claim, row, context)),
-    findings: mostUrgentFirst(findings, ({ finding }) => finding).map(({ finding }) =>
+    findings: worstFirst(findings, ({ finding }) => finding).map(({ finding }) =>
       explainFinding(finding, fingerprints, context),
     ),
   };

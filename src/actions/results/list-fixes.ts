@@ -18,7 +18,7 @@ export interface FixPage extends ListPage {
 }
 
 /**
- * What removes the findings that satisfy a query, most urgent first, as in a report.
+ * What removes the findings that satisfy a query, worst first, as in a report.
  * @throws PortolanError `invalid_request`, `timeout`
  */
 export async function listFixes(

@@ -1,10 +1,4 @@
-import {
-  type FindingClass,
-  findingClasses,
-  type Severity,
-  type SeverityCounts,
-  severities,
-} from '../../domain/finding.ts';
+import { type FindingClass, type Severity, type SeverityCounts, severities } from '../../domain/finding.ts';
 import type { Action } from '../../report/model/report.ts';
 
 /** What removes some findings, as clients see it. */
@@ -20,7 +14,7 @@ export interface ListedFix {
   exploited: boolean;
   epss: number | null;
   cvss: number | null;
-  /** The most certain one of its worst findings. */
+  /** Of its worst finding. */
   class: FindingClass;
   findings: number;
   hosts: number;
@@ -46,14 +40,9 @@ export function listedFix(action: Action): ListedFix {
     exploited,
     epss,
     cvss,
-    class: classOfWorst(action, severity),
+    class: action.class,
     findings,
     hosts,
     host_sample: [...sample.values()].slice(0, maxSample),
   };
-}
-
-function classOfWorst({ kinds }: Action, severity: Severity): FindingClass {
-  const worst = kinds.filter((kind) => kind.severity === severity);
-  return findingClasses.find((name) => worst.some(({ counts }) => counts[name] > 0)) ?? 'possible';
 }

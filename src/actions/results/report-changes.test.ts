@@ -126,7 +126,7 @@ describe('the changes of a report', () => {
     expect([changes.new, changes.fixed, changes.hostsAdded, changes.hostsRemoved]).toEqual([6, 2, 2, 1]);
   });
 
-  it('name the most severe first, new before fixed, and count the rest', async () => {
+  it('name the worst first, and count the rest', async () => {
     const many = Array.from({ length: 2000 }, (_, n) =>
       finding(`10.1.${n >> 8}.${n & 255}`, 80, `low-${n}`, 'low'),
     );
@@ -147,8 +147,8 @@ describe('the changes of a report', () => {
     expect(changes.items.slice(0, 4).map(({ sign, id }) => [sign, id])).toEqual([
       ['fixed', 'fixed-critical'],
       ['new', 'exploited'],
-      ['new', 'new-high'],
       ['fixed', 'fixed-high'],
+      ['new', 'new-high'],
     ]);
     expect(changes.items.length + changes.itemsLeft).toBe(2004);
     expect(changes.items.length).toBeLessThanOrEqual(50);

@@ -1,8 +1,8 @@
-import { type Finding, knownSeverity, noFindings, severities } from '../../domain/finding.ts';
+import { type Finding, knownSeverity, noFindings } from '../../domain/finding.ts';
+import { worstFirst } from '../../domain/finding-order.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
 import type { ChangeItem, ReportChanges } from '../../report/model/changes.ts';
-import { mostUrgentFirst } from '../../workspace/render/finding-order.ts';
 import type { ChangedPort, Comparison, ListedFinding, ListedPort, PortState } from './compare-scans.ts';
 import type { Blindness } from './scan-coverage.ts';
 
@@ -70,7 +70,7 @@ interface FindingChange {
   listed: ListedFinding;
 }
 
-/** The most severe changes, new before fixed. */
+/** The worst changes, new before fixed among equals. */
 class WorstChanges {
   #changes: FindingChange[] = [];
 
@@ -80,14 +80,8 @@ class WorstChanges {
   }
 
   list(): FindingChange[] {
-    return mostUrgentFirst(this.#changes, ({ listed }) => listed.vulnerability)
-      .toSorted((a, b) => rankOf(a) - rankOf(b) || Number(a.sign === 'fixed') - Number(b.sign === 'fixed'))
-      .slice(0, maxItems);
+    return worstFirst(this.#changes, ({ listed }) => listed.vulnerability).slice(0, maxItems);
   }
-}
-
-function rankOf({ listed }: FindingChange): number {
-  return severities.indexOf(listed.vulnerability.severity);
 }
 
 type Place = Pick<ListedFinding, 'host' | 'port' | 'protocol'>;

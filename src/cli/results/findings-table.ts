@@ -1,13 +1,11 @@
 import {
-  classOf,
   type FindingClass,
-  findingClasses,
-  knownSeverity,
   noFindings,
   type Severity,
   type SeverityCounts,
   severities,
 } from '../../domain/finding.ts';
+import { byWorst, type Urgency, urgencyOf } from '../../domain/finding-order.ts';
 import { producersOf } from '../../domain/producer.ts';
 import type { VulnerabilityRow } from '../../domain/result.ts';
 import { compareAddresses } from '../../domain/targets/address.ts';
@@ -34,21 +32,16 @@ export interface FindingChoice {
 }
 
 /** What the table has of a finding: a scan may have very many. */
-interface ListedFinding {
+interface ListedFinding extends Urgency {
   id: string;
   title: string;
-  severity: Severity;
-  class: FindingClass;
-  cvss: number | null;
-  epss: number | null;
-  exploited: boolean;
   host: string;
   port: number | null;
   mayBePatched: boolean;
   plugins: string;
 }
 
-/** The findings of all hosts in one table, most urgent first. */
+/** The findings of all hosts in one table, worst first. */
 export class FindingsTable {
   readonly counts: SeverityCounts = noFindings();
   readonly #choice: FindingChoice;
@@ -68,7 +61,7 @@ export class FindingsTable {
 
   /** Empty without findings that are to be shown. */
   render(style: TerminalStyle): string {
-    const shown = this.#findings.filter(({ severity }) => this.#isShown(severity)).sort(mostUrgentFirst);
+    const shown = this.#findings.filter(({ severity }) => this.#isShown(severity)).sort(inOrder);
     const isCut = style.terminal && !this.#choice.isWhole && shown.length > maxRows;
     const rows = isCut ? shown.slice(0, maxRows) : shown;
     const table = rows.length === 0 ? '' : markExploited(drawFindings(rows, style), style);
@@ -76,18 +69,14 @@ export class FindingsTable {
   }
 
   #listed({ vulnerability, host, port, ...row }: VulnerabilityRow): ListedFinding {
-    const { id, cvss, epss, kev, backport_note } = vulnerability;
+    const { id, backport_note } = vulnerability;
     const title = vulnerability.title || id;
     const known = this.#titles.get(title) ?? title;
     this.#titles.set(known, known);
     return {
       id,
       title: known,
-      severity: knownSeverity(vulnerability.severity),
-      class: classOf(vulnerability),
-      cvss: cvss?.score ?? null,
-      epss: epss?.score ?? null,
-      exploited: Boolean(kev),
+      ...urgencyOf(vulnerability),
       host,
       port,
       mayBePatched: Boolean(backport_note),
@@ -217,14 +206,10 @@ function markExploited(table: string, style: TerminalStyle): string {
   return table.replaceAll(`  ${word} `, `  ${paint(style, word, 'inverse')} `);
 }
 
-/** Exploited, severity, class, EPSS, CVSS, address, port. */
-function mostUrgentFirst(one: ListedFinding, other: ListedFinding): number {
+/** Worst first, equal ones by address and port. */
+function inOrder(one: ListedFinding, other: ListedFinding): number {
   return (
-    Number(other.exploited) - Number(one.exploited) ||
-    severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
-    findingClasses.indexOf(one.class) - findingClasses.indexOf(other.class) ||
-    (other.epss ?? -1) - (one.epss ?? -1) ||
-    (other.cvss ?? -1) - (one.cvss ?? -1) ||
+    byWorst(one, other) ||
     compareAddresses(one.host, other.host) ||
     (one.port ?? -1) - (other.port ?? -1) ||
     (one.id < other.id ? -1 : 1)

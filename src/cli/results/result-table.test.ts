@@ -86,12 +86,12 @@ function scanOf(more: Partial<CountedScan> = {}): CountedScan {
 }
 
 describe('findings', () => {
-  it('stand in one table below the hosts, most urgent first, with what decides the order', async () => {
+  it('stand in one table below the hosts, worst first, with what decides the order', async () => {
     expect((await render(findingRows)).split('\n').slice(4)).toEqual([
       'SEVERITY  CLASS       CVSS  EPSS  WHERE          ID           TITLE',
-      'CRITICAL  ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
       'CRITICAL  ● certain      –     –  192.0.2.10:22  CVE-3        Title of CVE-3',
       'CRITICAL  ◐ likely     9.8  0.94  192.0.2.10:22  CVE-2        Title of CVE-2',
+      'CRITICAL  ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
       'HIGH      ● certain      –     –  192.0.2.10:22  telnet-open  Title of telnet-open',
       'MEDIUM    ○ possible     –     –  192.0.2.10:22  CVE-4        Title of CVE-4',
       '… 1 more (1 other): portolan workspace show latest --findings',

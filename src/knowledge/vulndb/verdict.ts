@@ -1,4 +1,4 @@
-import type { FindingClass } from '../../domain/finding.ts';
+import type { Finding, FindingClass } from '../../domain/finding.ts';
 import { parseCpe } from '../products/cpe.ts';
 import { aliasesOf } from '../products/cpe-aliases.ts';
 import { type Applicability, evaluateApplicability, type Outcome } from './applicability.ts';
@@ -183,14 +183,14 @@ function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
   return { level: 'possible', value, limits: [] };
 }
 
-/** A record that concerns a product, with its verdict and urgency. */
+/** A record that concerns a product, with its verdict and rank. */
 export interface FoundCve {
   record: CveRecord;
   verdict: CveVerdict;
   rank: CveRank;
 }
 
-/** Everything in a source about a product, under all its names, the most urgent first. */
+/** Everything in a source about a product, under all its names. */
 export function findCves(seen: SeenProduct, host: HostFacts, source: CveSource): FoundCve[] {
   const cpe = parseCpe(seen.cpe);
   if (!cpe) return [];
@@ -202,57 +202,15 @@ export function findCves(seen: SeenProduct, host: HostFacts, source: CveSource):
       if (verdict.class !== 'none') found.set(record.id, { record, verdict, rank: source.rank(record.id) });
     }
   }
-  return [...found.values()].sort((a, b) => compareUrgency(urgencyOf(a), urgencyOf(b)));
-}
-
-function urgencyOf({ record, verdict, rank }: FoundCve): Urgency {
-  return {
-    id: record.id,
-    kev: rank.kev !== null,
-    epss: rank.epss,
-    cvss: record.cvss[0] ?? null,
-    confidence: verdict.confidence,
-  };
-}
-
-/** The sort keys of findings; a finding fits. */
-export interface Urgency {
-  id: string;
-  kev: boolean;
-  epss: { score: number; percentile: number } | null;
-  cvss: { version: string; score: number } | null;
-  confidence: number;
-}
-
-/** The most urgent first: known to be exploited, then EPSS, then CVSS, then confidence; ids break ties. */
-export function rankFindings<T extends Urgency>(findings: readonly T[]): T[] {
-  return [...findings].sort(compareUrgency);
-}
-
-/** Created once, at the first use: `localeCompare` with options takes ten times as long. */
-let byNumber: Intl.Collator | null = null;
-
-function compareUrgency(a: Urgency, b: Urgency): number {
-  return (
-    Number(b.kev) - Number(a.kev) ||
-    (b.epss?.score ?? -1) - (a.epss?.score ?? -1) ||
-    (b.cvss?.score ?? -1) - (a.cvss?.score ?? -1) ||
-    b.confidence - a.confidence ||
-    compareIds(a.id, b.id)
-  );
+  return [...found.values()];
 }
 
 /** The reason for a finding's rank: `known to be exploited; EPSS 0.943 (percentile 0.999); CVSS 3.1 8.1`. */
-export function rankReason({ kev, epss, cvss }: Pick<Urgency, 'kev' | 'epss' | 'cvss'>): string {
+export function rankReason({ kev, epss, cvss }: Pick<Finding, 'kev' | 'epss' | 'cvss'>): string {
   const parts = [
     kev ? 'known to be exploited' : 'not known to be exploited',
     epss ? `EPSS ${epss.score.toFixed(3)} (percentile ${epss.percentile.toFixed(3)})` : 'no EPSS score',
     cvss ? `CVSS ${cvss.version} ${cvss.score.toFixed(1)}` : 'no CVSS score',
   ];
   return parts.join('; ');
-}
-
-function compareIds(one: string, other: string): number {
-  byNumber ??= new Intl.Collator('en', { numeric: true });
-  return byNumber.compare(one, other);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runModule, tryModule } from '../../../test/module-trial.ts';
 import type { HostFinding } from '../../domain/finding.ts';
+import { worstFirst } from '../../domain/finding-order.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import { builtinCves } from '../../knowledge/vulndb/builtin.ts';
 import type { CveRecord, CveSource } from '../../knowledge/vulndb/cve-record.ts';
@@ -98,11 +99,9 @@ describe('cve_matcher', () => {
     expect((await run([long]))[0]?.action?.text).toHaveLength(120);
   });
 
-  test('what is exploited comes first, then the higher score', async () => {
+  test('the findings of a port come worst first', async () => {
     const findings = await run([apache('2.4.49')]);
-    const firstOther = findings.findIndex(({ kev }) => !kev);
-    expect(firstOther).toBeGreaterThan(0);
-    expect(findings.slice(firstOther).every(({ kev }) => !kev)).toBe(true);
+    expect(ids(findings)).toEqual(ids(worstFirst(findings, (finding) => finding)));
     expect(findings[0]?.id).toBe('CVE-2021-42013');
   });
 

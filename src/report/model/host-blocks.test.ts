@@ -163,9 +163,9 @@ describe('the blocks of hosts', () => {
     expect(
       block?.findings.map(({ kind, ports, class: name, action }) => [kind.id, ports, name, action]),
     ).toEqual([
-      ['CVE-1', ['8443/tcp'], 'likely', 1],
-      ['CVE-1', ['80/tcp', '443/tcp'], 'possible', 1],
-      ['critical', ['443/tcp'], 'certain', 2],
+      ['critical', ['443/tcp'], 'certain', 1],
+      ['CVE-1', ['8443/tcp'], 'likely', 2],
+      ['CVE-1', ['80/tcp', '443/tcp'], 'possible', 2],
       ['header', ['80/tcp'], 'certain', 3],
     ]);
     expect(block?.severities).toEqual({ critical: 1, high: 0, medium: 3, low: 0, info: 1 });

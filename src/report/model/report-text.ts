@@ -26,11 +26,6 @@ export function countedText(count: number, one: string, many = `${one}s`): strin
   return `${smallNumbers[count] ?? numberText(count)} ${count === 1 ? one : many}`;
 }
 
-/** A number within a sentence, in words up to ten: `two actions`. */
-export function wordedCount(count: number): string {
-  return smallNumbers[count]?.toLowerCase() ?? numberText(count);
-}
-
 /** `a`, `a and b`, `a, b and c`. */
 export function listText(items: readonly string[]): string {
   if (items.length < 2) return items.join('');

@@ -23,7 +23,7 @@ export interface Report {
   summary: ReportSummary;
   /** By urgency. */
   actions: Action[];
-  /** By severity; exploited first in each, then EPSS, CVSS, hosts, ID. */
+  /** Worst first, then by hosts and ID. */
   kinds: FindingKind[];
   /** Findings of kinds beyond the maximum number of kinds; 0 but for hostile plugins. */
   kindsLeft: { kinds: number; findings: number };
@@ -184,6 +184,8 @@ export interface Action {
   hosts: number;
   findings: number;
   severities: SeverityCounts;
+  /** Of its worst finding. */
+  class: FindingClass;
   classes: ClassCounts;
   /** What to do, in full sentences. */
   remediation: string;

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { queryText } from '../../../test/query-texts.ts';
+import { finding as findingRow } from '../../../test/result-rows.ts';
 import { rounds } from '../../../test/rounds.ts';
+import { findingClasses, severities } from '../../domain/finding.ts';
+import { byWorst, urgencyOf } from '../../domain/finding-order.ts';
 import { mergeRows } from '../../domain/merge-rows.ts';
 import { indexedRemainder, indexedRows } from '../../domain/query/index-rows.ts';
 import type { IndexedRow } from '../../domain/query/indexed-row.ts';
@@ -266,6 +269,29 @@ describe('sorting', () => {
     expect(idsBy('-severity,-cvss')).toEqual(['d', 'c', 'b', 'a']);
     expect(idsBy('severity,cvss')).toEqual(['a', 'c', 'd', 'b']);
     expect(idsBy('-id')).toEqual(['d', 'c', 'b', 'a']);
+    own.index.close();
+  });
+
+  it('by worst is the one order of findings', () => {
+    const all = severities.flatMap((severity) =>
+      findingClasses.flatMap((name) => [false, true].map((kev) => ({ severity, class: name, kev }))),
+    );
+    const rows = all.flatMap((more, at) =>
+      [null, 0.1].flatMap((epss) =>
+        [null, 5].map((score) =>
+          findingRow(443, `id-${at}-${epss}-${score}`, more.severity, {
+            ...more,
+            epss: epss === null ? null : { score: epss, percentile: 0.5 },
+            cvss: score === null ? null : { version: '3.1', score, vector: '' },
+          }),
+        ),
+      ),
+    );
+    const own = indexed(rows, false);
+    const sorted = sortedMembers(own.index, own.order, 'vulnerability', parseSort('-worst', 'vulnerability'));
+    const urgencies = [...sorted].map((at) => urgencyOf((rows[at] as VulnerabilityRow).vulnerability));
+    expect(urgencies).toEqual(urgencies.toSorted(byWorst));
+    expect(urgencies).not.toEqual(rows.map(({ vulnerability }) => urgencyOf(vulnerability)));
     own.index.close();
   });
 

@@ -1,5 +1,6 @@
 import { type FieldProblem, invalidRequest } from '../../domain/errors.ts';
 import { findingClasses, severities } from '../../domain/finding.ts';
+import { urgencyRank, urgencyRanks } from '../../domain/finding-order.ts';
 import { compareVersions } from '../../domain/version-order.ts';
 import { type IndexOrder, type Ranks, sortedByAll } from './index-order.ts';
 import type { RecordIndex } from './record-index.ts';
@@ -8,7 +9,7 @@ import type { RecordIndex } from './record-index.ts';
 export const sortFields = {
   host: ['address', 'name', 'findings', 'open_ports', 'os', 'latency'],
   port: ['host', 'port', 'service', 'product', 'version', 'state', 'findings'],
-  vulnerability: ['severity', 'cvss', 'epss', 'kev', 'host', 'port', 'id', 'title', 'class'],
+  vulnerability: ['worst', 'severity', 'cvss', 'epss', 'kev', 'host', 'port', 'id', 'title', 'class'],
 } as const;
 
 export type SortedType = keyof typeof sortFields;
@@ -61,10 +62,17 @@ export function sortedMembers(
   return order.order(name, () =>
     sortedByAll(
       order.recordOrder(table),
-      keys.map(({ field, descending }) => ({ ranks: ranksOf(index, order, type, field), descending })),
+      keys
+        .flatMap(({ field, descending }) =>
+          (field === 'worst' ? worstFields : [field]).map((each) => ({ field: each, descending })),
+        )
+        .map(({ field, descending }) => ({ ranks: ranksOf(index, order, type, field), descending })),
     ),
   );
 }
+
+/** The fields of the one order of findings. */
+const worstFields = ['worst', 'epss', 'cvss'];
 
 function ranksOf(index: RecordIndex, order: IndexOrder, type: SortedType, field: string): Ranks {
   switch (type) {
@@ -118,6 +126,8 @@ function portRanks({ ports }: RecordIndex, order: IndexOrder, field: string): Ra
 function findingRanks({ findings }: RecordIndex, order: IndexOrder, field: string): Ranks {
   const { count, texts, numbers } = findings;
   switch (field) {
+    case 'worst':
+      return order.ranks('finding worst', () => worstRanks(numbers, count));
     case 'severity':
       return order.wordRanks('finding severity', numbers.severity.values, severities, count);
     case 'class':
@@ -135,6 +145,23 @@ function findingRanks({ findings }: RecordIndex, order: IndexOrder, field: strin
     default:
       return order.textRanks('finding id', texts.id, count);
   }
+}
+
+/** The worst has the highest rank. */
+function worstRanks(
+  { severity, class: classes, kev }: RecordIndex['findings']['numbers'],
+  count: number,
+): Ranks {
+  const ranks = new Uint8Array(count);
+  for (let number = 0; number < count; number++) {
+    const rank = urgencyRank({
+      severity: severities[severity.get(number)] ?? 'info',
+      class: findingClasses[classes.get(number)] ?? 'possible',
+      exploited: kev.get(number) === 1,
+    });
+    ranks[number] = urgencyRanks - 1 - rank;
+  }
+  return { ranks, none: urgencyRanks };
 }
 
 /** Versions in their order, then other texts. */

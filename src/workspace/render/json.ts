@@ -1,4 +1,5 @@
 import type { Finding } from '../../domain/finding.ts';
+import { worstFirst } from '../../domain/finding-order.ts';
 import { type Produced, producerMark } from '../../domain/producer.ts';
 import type {
   ComplianceRow,
@@ -10,7 +11,6 @@ import type {
   VulnerabilityRow,
 } from '../../domain/result.ts';
 import { completeRow, jsonText } from '../record/row-line.ts';
-import { mostUrgentFirst } from './finding-order.ts';
 import { inPieces } from './pieces.ts';
 import type { ResultHead } from './result-head.ts';
 
@@ -206,14 +206,14 @@ class OpenHost {
     const lastPort = this.#endPort();
     const { value, line } = this.#layout;
     const endPorts = `${this.#ports === 0 ? '' : line(3)}]`;
-    const findings = `${field(this.#layout, 3, 'vulnerabilities')}${value(urgentFirst(this.#hostFindings), 3)}`;
+    const findings = `${field(this.#layout, 3, 'vulnerabilities')}${value(worstFindings(this.#hostFindings), 3)}`;
     return `${lastPort}${endPorts},${findings}${line(2)}}`;
   }
 
   #endPort(): string {
     if (this.#port === null) return '';
     const { type: _type, timestamp: _timestamp, host: _host, ...fields } = completeRow(this.#port);
-    const text = this.#layout.value({ ...fields, vulnerabilities: urgentFirst(this.#portFindings) }, 4);
+    const text = this.#layout.value({ ...fields, vulnerabilities: worstFindings(this.#portFindings) }, 4);
     const comma = this.#ports === 0 ? '' : ',';
     this.#ports += 1;
     this.#port = null;
@@ -237,6 +237,6 @@ function errorObject(row: ErrorRow): object {
   return { target, code, message, node };
 }
 
-function urgentFirst(findings: readonly ProducedFinding[]): ProducedFinding[] {
-  return mostUrgentFirst(findings, (finding) => finding);
+function worstFindings(findings: readonly ProducedFinding[]): ProducedFinding[] {
+  return worstFirst(findings, (finding) => finding);
 }

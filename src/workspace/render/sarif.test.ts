@@ -118,8 +118,8 @@ describe('SARIF', () => {
     expect(run.tool.driver.name).toBe('Portolan');
     expect(run.tool.driver.rules.map(({ id }) => id)).toEqual([
       'CVE-1',
-      'header-missing',
       'host-check',
+      'header-missing',
       'open-recursion',
     ]);
     expect(run.tool.driver.rules[0]).toMatchObject({
@@ -130,8 +130,8 @@ describe('SARIF', () => {
     expect(run.results.map(({ ruleId, level }) => [ruleId, level])).toEqual([
       ['CVE-1', 'error'],
       ['CVE-1', 'error'],
-      ['header-missing', 'note'],
       ['host-check', 'warning'],
+      ['header-missing', 'note'],
       ['open-recursion', 'note'],
     ]);
     expect(run.results[0]).toMatchObject({
@@ -141,12 +141,15 @@ describe('SARIF', () => {
     expect(run.results.map(({ locations }) => locations[0]?.physicalLocation.artifactLocation.uri)).toEqual([
       'hosts/192.168.1.10/tcp/22',
       'hosts/192.168.1.10/tcp/80',
-      'hosts/192.168.1.10/tcp/80',
       'hosts/fe80::1%25eth0',
+      'hosts/192.168.1.10/tcp/80',
       'hosts/2001:db8::1/udp/53',
     ]);
     expect(new Set(run.results.map(({ fingerprints }) => fingerprints['portolan/v1'])).size).toBe(5);
-    expect(run.results[0]).toMatchObject({ rank: 98, properties: { cvss, kev: false, references } });
+    expect(run.results[0]).toMatchObject({ properties: { cvss, kev: false, references } });
+    const ranks = run.results.map(({ rank }) => rank ?? -1);
+    expect(ranks).toEqual(ranks.toSorted((a, b) => b - a));
+    expect(ranks[0]).toBe(ranks[1]);
     expect(run.invocations).toMatchObject([
       {
         executionSuccessful: true,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { type Finding, knownSeverity, type Severity } from '../../domain/finding.ts';
+import { urgencyOf, urgencyRank, urgencyRanks, worstFirst } from '../../domain/finding-order.ts';
 import type { ErrorRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import { completeRow, jsonText } from '../record/row-line.ts';
@@ -10,6 +11,8 @@ import type { ResultHead } from './result-head.ts';
 
 /** Maximum number of described rules; a result beyond them still names its rule, and is self-contained. */
 const maxRules = 20_000;
+/** Maximum number of results that are sorted, worst first; more come in the order of the record, each with its rank. */
+const maxSorted = 10_000;
 
 const schemaUri =
   'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
@@ -37,8 +40,8 @@ const usualScores: Record<Severity, number | null> = {
 
 /**
  * The findings as SARIF 2.1.0 (OASIS), with what GitHub code scanning requires of it: one run, one result per finding, one
- * rule per finding id, errors and warnings of the scan as notifications. `rows` are in the order of `RecordView.rows`;
- * one row and the rules are in memory.
+ * rule per finding id, errors and warnings of the scan as notifications. `rows` are in the order of `RecordView.rows`.
+ * In memory are the rules and the results that are sorted.
  */
 export async function* renderSarif(head: ResultHead, rows: AsyncIterable<ResultRow>): AsyncGenerator<string> {
   yield* inPieces(document(head, rows));
@@ -49,22 +52,27 @@ async function* document(head: ResultHead, rows: AsyncIterable<ResultRow>): Asyn
   yield `{"$schema":${jsonText(schemaUri)},"version":"2.1.0","runs":[{"invocations":[{${invocation(head)}`;
   const rules = new Map<string, Rule>();
   let notes = head.warnings.length;
-  let results = -1;
+  let results = 0;
+  let held: VulnerabilityRow[] | null = [];
+  const resultText = (row: VulnerabilityRow) => {
+    addRule(rules, row.vulnerability);
+    return `${results++ === 0 ? resultsStart : ','}${jsonText(resultOf(row))}`;
+  };
   for await (const row of rows) {
     if (row.type === 'error') {
       yield `${notes++ === 0 ? '' : ','}${jsonText(errorNotification(row))}`;
       continue;
     }
     if (row.type !== 'vulnerability') continue;
-    if (results < 0) {
-      yield resultsStart;
-      results = 0;
+    held?.push(completeRow(row));
+    if (held === null) yield resultText(completeRow(row));
+    else if (held.length > maxSorted) {
+      for (const each of held) yield resultText(each);
+      held = null;
     }
-    const complete = completeRow(row);
-    addRule(rules, complete.vulnerability);
-    yield `${results++ === 0 ? '' : ','}${jsonText(resultOf(complete))}`;
   }
-  if (results < 0) yield resultsStart;
+  for (const each of worstFirst(held ?? [], ({ vulnerability }) => vulnerability)) yield resultText(each);
+  if (results === 0) yield resultsStart;
   yield '],"tool":{"driver":{';
   yield `"name":${jsonText(generator.name)},"version":${jsonText(generator.version)},`;
   yield `"informationUri":${jsonText(generator.informationUri)},"rules":[`;
@@ -179,9 +187,16 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
     ],
     fingerprints: { 'portolan/v1': identity },
     partialFingerprints: { primaryLocationLineHash: identity },
-    ...(facts.cvss === null ? {} : { rank: Math.min(100, Math.max(0, facts.cvss.score * 10)) }),
+    rank: rankOf(vulnerability),
     properties: { severity, evidence, remediation, ...facts },
   };
+}
+
+/** Place in the order of findings, up to 100 for the worst (SARIF 2.1.0, 3.27.25). Steps of EPSS outweigh CVSS. */
+function rankOf(finding: Finding): number {
+  const urgency = urgencyOf(finding);
+  const scores = (((urgency.epss ?? -1) + 1) * 2e6 + (urgency.cvss ?? -1) + 1) / (4e6 + 11);
+  return (100 / urgencyRanks) * (urgencyRanks - 1 - urgencyRank(urgency) + Math.min(1, Math.max(0, scores)));
 }
 
 /** GitHub code scanning requires a region; an endpoint has no lines. */

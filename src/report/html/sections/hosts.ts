@@ -1,4 +1,6 @@
 import { type Severity, type SeverityCounts, severities } from '../../../domain/finding.ts';
+import { urgencyRank, urgencyRanks } from '../../../domain/finding-order.ts';
+import { urgencyOfKind } from '../../model/findings/kinds.ts';
 import type { HostBlock, HostTotals, Report } from '../../model/report.ts';
 import { fixAnchor, numberText, pluralText } from '../../model/report-text.ts';
 import { exploitedHtml, severitySlots, slotSize } from '../marks.ts';
@@ -75,7 +77,7 @@ const listStart = (size: string) => `<div class="g" role="group" aria-label="Ord
 /** A host of the list, folded. */
 export function hostEntry(block: HostBlock): string {
   const { host, names, system, kind, openPorts, severities: counts, position, anchor } = block;
-  const order = `--w:${worstOrder(counts)};--a:${position};--p:${-openPorts}`;
+  const order = `--w:${worstOrder(counts, worstRankOf(block))};--a:${position};--p:${-openPorts}`;
   const name = cellText(names[0] ?? '');
   return `<details class="li ho" style="${order}"><summary><code>${cellText(host)}</code><span class="q"><span>${name}</span><span class="t2">${cellText(system ?? '–')}</span><span class="t2 y">${cellText(
     kind ?? '–',
@@ -85,17 +87,25 @@ export function hostEntry(block: HostBlock): string {
 }
 
 /** Most findings that still count for the order, of the worst severity and of the next one. */
-const mostCounted = { worst: 9999, next: 29_999 };
+const mostCounted = { worst: 9999, next: 9999 };
+
+/** Rank of the worst finding. */
+function worstRankOf({ findings }: HostBlock): number {
+  const ranks = findings.map((line) => urgencyRank(urgencyOfKind(line.kind, line.class)));
+  return Math.min(urgencyRanks - 1, ...ranks);
+}
 
 /**
  * CSS `order`: hosts with a worse finding first, then those with more of them, then those with more of the next
  * severity. All of it fits into 31 bits.
+ *
+ * @param rank of the worst finding
  */
-export function worstOrder(counts: SeverityCounts): number {
+export function worstOrder(counts: SeverityCounts, rank: number): number {
   const worst = severities.findIndex((severity) => counts[severity] > 0);
   if (worst === -1) return 0;
   const next = severities.slice(worst + 1).find((severity) => counts[severity] > 0);
   const most = Math.min(counts[severities[worst] as Severity], mostCounted.worst);
   const more = next === undefined ? 0 : Math.min(counts[next], mostCounted.next);
-  return -((severities.length - worst) * 350_000_000 + most * (mostCounted.next + 1) + more);
+  return -((urgencyRanks - rank) * 100_000_000 + most * (mostCounted.next + 1) + more);
 }

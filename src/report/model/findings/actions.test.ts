@@ -149,41 +149,24 @@ describe('the rank of an action', () => {
   });
   const ranked = (...findings: Partial<Finding>[]) => texts(...findings);
 
-  it('is first for what is known exploited, by EPSS and CVSS', async () => {
+  it('follows its worst finding, in the one order of findings', async () => {
     const order = await ranked(
-      named('critical', { severity: 'critical', ...scored(0.9, 10) }),
-      named('exploited, low EPSS', { kev: true, severity: 'low', ...scored(0.2, 9.8) }),
-      named('exploited, low CVSS', { kev: true, ...scored(0.9, 5) }),
-      named('exploited, high CVSS', { kev: true, class: 'possible', ...scored(0.9, 7) }),
-    );
-    expect(order).toEqual(['exploited, high CVSS', 'exploited, low CVSS', 'exploited, low EPSS', 'critical']);
-  });
-
-  it('is higher with a high EPSS than with a high severity', async () => {
-    const order = await ranked(
-      named('critical check', { severity: 'critical' }),
-      named('EPSS 0.1', { severity: 'low', class: 'possible', ...scored(0.1, 3) }),
-      named('EPSS 0.09', { severity: 'low', ...scored(0.09, 3) }),
-    );
-    expect(order).toEqual(['EPSS 0.1', 'critical check', 'EPSS 0.09']);
-  });
-
-  it('follows the severity where exploitation is unlikely or unknown', async () => {
-    const order = await ranked(
-      named('low CVE', { severity: 'low', ...scored(0.02, 3.1) }),
-      named('critical check', { severity: 'critical' }),
-      named('medium check', {}),
+      named('low, exploited', { kev: true, severity: 'low', ...scored(0.9, 3.1) }),
+      named('high CVE, possible and exploited', { kev: true, severity: 'high', class: 'possible' }),
       named('high CVE, likely', { severity: 'high', class: 'likely', ...scored(0.05, 8.8) }),
       named('high check', { severity: 'high' }),
       named('high CVE, certain', { severity: 'high', ...scored(0.05, 8.8) }),
+      named('high CVE, likely and exploited', { kev: true, severity: 'high', class: 'likely' }),
+      named('critical check', { severity: 'critical' }),
     );
     expect(order).toEqual([
       'critical check',
-      'high check',
+      'high CVE, likely and exploited',
       'high CVE, certain',
+      'high check',
       'high CVE, likely',
-      'medium check',
-      'low CVE',
+      'high CVE, possible and exploited',
+      'low, exploited',
     ]);
   });
 
@@ -220,11 +203,11 @@ describe('the rank of an action', () => {
     ];
     const { actions } = await reportOfRows(rows);
     expect(actions.map(({ text, reason }) => `${text}: ${reason}`)).toEqual([
-      'both: Known exploited: 1 of 2 CVEs; 1 likely. EPSS 0.94, CVSS 7.5.',
-      'one: Known exploited: CVE-3; 1 certain. EPSS 0.90.',
-      'soon: Highest EPSS of what is not known exploited; 1 possible. EPSS 0.50, CVSS 8.1.',
       'later: High; 1 likely: About later. EPSS 0.20, CVSS 8.1.',
+      'both: Medium, known exploited: 1 of 2 CVEs; 1 likely. EPSS 0.94, CVSS 7.5.',
+      'one: Medium, known exploited: CVE-3; 1 certain. EPSS 0.90.',
       'shown: Shown by the service: About shown, and 1 more.',
+      'soon: Medium; 1 possible: About soon. EPSS 0.50, CVSS 8.1.',
       'unsure: Low; 1 possible: About unsure.',
     ]);
   });

@@ -1,14 +1,15 @@
-import { type FindingClass, findingClasses, noFindings } from '../../../domain/finding.ts';
+import { findingClasses, noFindings } from '../../../domain/finding.ts';
+import type { Urgency } from '../../../domain/finding-order.ts';
 import { parseCpe } from '../../../knowledge/products/cpe.ts';
 import { Allowance, BoundedMap, oneLine, shortenedText } from '../bounded.ts';
 import type { CurrentHost } from '../inventory/current-host.ts';
-import type { Action, FindingKind, FindingPlace } from '../report.ts';
+import type { Action, FindingPlace } from '../report.ts';
 import { fixAnchor } from '../report-text.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import { type CountedKind, inReportOrder } from './kinds.ts';
 import { PlaceList } from './places.ts';
-import { byUrgency, isLikelyExploited, reasonOf } from './ranking.ts';
-import type { SeenFinding } from './seen-finding.ts';
+import { byUrgency, reasonOf } from './ranking.ts';
+import { type SeenFinding, worstSoFar } from './seen-finding.ts';
 import { UpdateTarget } from './seen-versions.ts';
 
 /** Actions of a report; the findings of further ones share one. */
@@ -74,6 +75,7 @@ export class CountedAction {
   /** The place that is being counted: findings of one port follow each other. */
   #place: FindingPlace | null = null;
   #lastHost = 0;
+  #worst: Urgency | null = null;
   /** Exploited findings. */
   readonly exploited = noClasses();
 
@@ -93,6 +95,7 @@ export class CountedAction {
       hosts: 0,
       findings: 0,
       severities: noFindings(),
+      class: 'possible',
       classes: noClasses(),
       remediation: '',
       backportNote: null,
@@ -105,6 +108,7 @@ export class CountedAction {
 
   add(finding: SeenFinding, place: FindingPlace, host: CurrentHost, kind: CountedKind | null): void {
     const { action } = this;
+    this.#worst = worstSoFar(this.#worst, finding);
     action.findings += 1;
     action.severities[finding.severity] += 1;
     countClass(action.classes, finding.class);
@@ -137,6 +141,7 @@ export class CountedAction {
     if (this.#place) this.#places.add(this.#place);
     this.#place = null;
     action.exploited = this.exploited.all > 0;
+    action.class = this.worst.class;
     action.kinds = [...this.#kinds].map(({ kind }) => kind).sort(inReportOrder);
     action.places = this.#places.items();
     action.placesLeft = this.#places.left;
@@ -162,16 +167,10 @@ export class CountedAction {
     return [last.remediation, ...more].join(' ');
   }
 
-  /** The most certain class of its worst findings. */
-  get bestClass(): FindingClass {
-    return bestClassOf(this.action.kinds);
+  /** Its worst finding. */
+  get worst(): Urgency {
+    return this.#worst as Urgency;
   }
-}
-
-/** @param kinds in the order of the report */
-export function bestClassOf(kinds: readonly Pick<FindingKind, 'severity' | 'counts'>[]): FindingClass {
-  const worst = kinds.filter(({ severity }) => severity === kinds[0]?.severity);
-  return findingClasses.find((name) => worst.some(({ counts }) => counts[name] > 0)) ?? 'possible';
 }
 
 /** The text of an update, with the version that it has to reach. */
@@ -213,12 +212,11 @@ export class ActionTable {
     const counted = [...this.#actions.values(), ...(this.#others ? [this.#others] : [])];
     for (const each of counted) each.finish();
     counted.sort(byUrgency);
-    const firstLikely = counted.find(({ action }) => isLikelyExploited(action));
     counted.forEach((each, index) => {
       const { action } = each;
       action.rank = index + 1;
       action.anchor = fixAnchor(action.rank);
-      action.reason = reasonOf(each, each === firstLikely);
+      action.reason = reasonOf(each);
       for (const kind of action.kinds) kind.action ||= action.rank;
     });
     return counted.map(({ action }) => action);

@@ -5,12 +5,13 @@ import {
   type SeverityCounts,
   severities,
 } from '../../../domain/finding.ts';
+import type { Urgency } from '../../../domain/finding-order.ts';
 import type { ClassCounts } from '../report.ts';
-import { bestClassOf, maxActions, type NamedAction, otherActions, remedyOf, updateText } from './actions.ts';
+import { maxActions, type NamedAction, otherActions, remedyOf, updateText } from './actions.ts';
 import { countClass, noClasses } from './class-counts.ts';
 import { inReportOrder, type OrderedKind } from './kinds.ts';
-import { byUrgency, isLikelyExploited, type RankedAction, reasonOf, type UrgentAction } from './ranking.ts';
-import { kindKey, type SeenFinding } from './seen-finding.ts';
+import { byUrgency, type RankedAction, reasonOf, type UrgentAction } from './ranking.ts';
+import { kindKey, type SeenFinding, worstSoFar } from './seen-finding.ts';
 import { UpdateTarget } from './seen-versions.ts';
 
 /** Findings that agree in all that the fix list looks at. */
@@ -28,8 +29,8 @@ export interface RankedFix extends UrgentAction {
   update: boolean;
   reason: string;
   severity: Severity;
-  /** The most certain class of its worst findings. */
-  bestClass: FindingClass;
+  /** Of its worst finding. */
+  class: FindingClass;
   /** Number of the fix while it was counted. */
   number: number;
 }
@@ -106,27 +107,24 @@ export class FixList {
       this.#ranked(number, groups, hostsOfFix[number] ?? 0),
     );
     ranked.sort(byUrgency);
-    const firstLikely = ranked.find(({ action }) => isLikelyExploited(action));
-    return ranked.map((each) => ({
-      ...each.action,
-      bestClass: each.bestClass,
-      reason: reasonOf(each, each === firstLikely),
-    }));
+    return ranked.map((each) => ({ ...each.action, class: each.worst.class, reason: reasonOf(each) }));
   }
 
   #ranked(
     number: number,
     groups: readonly FindingGroup[],
     hosts: number,
-  ): RankedAction & { action: Omit<RankedFix, 'reason' | 'bestClass'> } {
+  ): RankedAction & { action: Omit<RankedFix, 'reason' | 'class'> } {
     const named = this.#fixes[number] as NamedAction;
     const [classes, exploited, target] = [noClasses(), noClasses(), new UpdateTarget()];
     const counts: SeverityCounts = noFindings();
+    let worst: Urgency | null = null;
     for (const { finding, findings } of groups) {
       counts[finding.severity] += findings;
       addClass(classes, finding.class, findings);
       if (finding.exploited) addClass(exploited, finding.class, findings);
       target.add(finding);
+      worst = worstSoFar(worst, finding);
     }
     const kinds = [...new Set(groups.map(({ kind }) => this.#kinds[kind] as CountedKind))].sort(
       inReportOrder,
@@ -147,7 +145,7 @@ export class FixList {
       classes,
       kinds,
     };
-    return { action, exploited, bestClass: bestClassOf(kinds) };
+    return { action, exploited, worst: worst as unknown as Urgency };
   }
 }
 

@@ -1,5 +1,6 @@
-import { severities } from '../../../domain/finding.ts';
-import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText, textOrder } from '../bounded.ts';
+import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
+import { byId, byWorst, type Urgency } from '../../../domain/finding-order.ts';
+import { Allowance, BoundedMap, DistinctCount, oneLine, shortenedText } from '../bounded.ts';
 import type { CurrentHost } from '../inventory/current-host.ts';
 import type { FindingKind, FindingPlace } from '../report.ts';
 import { kindAnchor } from '../report-text.ts';
@@ -203,25 +204,21 @@ export class KindTable {
   }
 }
 
-/** Created once: `localeCompare` with options takes ten times as long. */
-const byNumber = new Intl.Collator('en', { numeric: true });
-
 /** What the place of a kind of findings depends on. */
-export type OrderedKind = Pick<FindingKind, 'id' | 'severity' | 'exploited' | 'epss' | 'hosts'> & {
+export type OrderedKind = Pick<FindingKind, 'id' | 'severity' | 'exploited' | 'epss' | 'hosts' | 'counts'> & {
   cvss: { score: number } | null;
 };
 
-/** By severity; exploited first in each, then EPSS, CVSS, hosts, ID. */
+/** Urgency of the findings of a kind that have a class; without one, of its worst. */
+export function urgencyOfKind(kind: Omit<OrderedKind, 'id' | 'hosts'>, ofClass?: FindingClass): Urgency {
+  const { severity, exploited, epss, cvss, counts } = kind;
+  const worst = findingClasses.find((name) => counts[name] > 0) ?? 'possible';
+  return { severity, exploited, epss, cvss: cvss?.score ?? null, class: ofClass ?? worst };
+}
+
+/** Worst first, then by hosts and ID. */
 export function inReportOrder(a: OrderedKind, b: OrderedKind): number {
-  return (
-    severities.indexOf(a.severity) - severities.indexOf(b.severity) ||
-    Number(b.exploited) - Number(a.exploited) ||
-    (b.epss ?? -1) - (a.epss ?? -1) ||
-    (b.cvss?.score ?? -1) - (a.cvss?.score ?? -1) ||
-    b.hosts - a.hosts ||
-    byNumber.compare(a.id, b.id) ||
-    textOrder(a.id, b.id)
-  );
+  return byWorst(urgencyOfKind(a), urgencyOfKind(b)) || b.hosts - a.hosts || byId(a.id, b.id);
 }
 
 /** The same ID may have several severities, and IDs may differ in characters that anchors cannot have. */

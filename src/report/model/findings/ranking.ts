@@ -1,11 +1,9 @@
-import { type FindingClass, findingClasses, severities } from '../../../domain/finding.ts';
+import { severities } from '../../../domain/finding.ts';
+import { byWorst, type Urgency } from '../../../domain/finding-order.ts';
 import { oneLine, textOrder } from '../bounded.ts';
 import type { Action, ClassCounts, FindingKind } from '../report.ts';
 import { capitalText, cvssText, epssText, listText, numberText } from '../report-text.ts';
 import { classesText } from './class-counts.ts';
-
-/** EPSS from which exploitation is likely enough to lead whatever the severity: about one CVE in twenty has it. */
-const likelyEpss = 0.1;
 
 /** Longest title in a reason, characters. */
 const maxReasonTitle = 120;
@@ -24,61 +22,21 @@ export interface RankedAction {
   action: UrgentAction;
   /** Exploited findings. */
   exploited: ClassCounts;
-  /** The most certain class of its worst findings. */
-  bestClass: FindingClass;
+  worst: Urgency;
 }
 
-/**
- * The order of the fix list. People trust a list whose first lines are what attackers use, and which then goes by
- * severity:
- *
- * 1. known exploited actions, by EPSS, CVSS and number of hosts;
- * 2. actions with an EPSS of at least 0.1, in the same order;
- * 3. all others by their worst severity, so that a critical misconfiguration, which has no score, stands above a CVE
- *    of low severity. Within a severity, what the service itself shows (certain) comes before what its version
- *    suggests; then EPSS, CVSS, hosts, findings.
- *
- * A score that is not known is not low: within its group it comes first.
- */
-export function byUrgency(one: RankedAction, other: RankedAction): number {
-  const [a, b] = [one.action, other.action];
-  const group = groupOf(a);
-  if (group !== groupOf(b)) return group - groupOf(b);
-  const bySeverity =
-    group < severityGroup
-      ? 0
-      : worstRank(a) - worstRank(b) ||
-        findingClasses.indexOf(one.bestClass) - findingClasses.indexOf(other.bestClass);
-  return (
-    bySeverity ||
-    (b.epss ?? 1) - (a.epss ?? 1) ||
-    (b.cvss ?? 10) - (a.cvss ?? 10) ||
-    b.hosts - a.hosts ||
-    b.findings - a.findings ||
-    textOrder(a.text, b.text)
-  );
+/** The order of the fix list: by the worst finding of each action, then by hosts and findings. */
+export function byUrgency(
+  { worst: one, action: a }: RankedAction,
+  { worst, action: b }: RankedAction,
+): number {
+  return byWorst(one, worst) || b.hosts - a.hosts || b.findings - a.findings || textOrder(a.text, b.text);
 }
 
-const severityGroup = 2;
-
-function groupOf(action: UrgentAction): number {
-  if (action.exploited) return 0;
-  return isLikelyExploited(action) ? 1 : severityGroup;
-}
-
-/** Not known to be exploited, but likely to be soon. */
-export function isLikelyExploited({ exploited, epss }: Pick<Action, 'exploited' | 'epss'>): boolean {
-  return !exploited && (epss ?? 0) >= likelyEpss;
-}
-
-function worstRank({ severities: counts }: UrgentAction): number {
-  return severities.findIndex((severity) => counts[severity] > 0);
-}
-
-/** Why an action has its rank. @param leading the first of those that are not known exploited but have a high EPSS */
-export function reasonOf({ action, exploited }: RankedAction, leading: boolean): string {
+/** Why an action has its rank. */
+export function reasonOf({ action, exploited, worst }: RankedAction): string {
   const scores = scoresText(action);
-  const sentences = [firstReason(action, exploited, leading), ...(scores === '' ? [] : [`${scores}.`])];
+  const sentences = [firstReason(action, exploited, worst), ...(scores === '' ? [] : [`${scores}.`])];
   return sentences.join(' ');
 }
 
@@ -89,10 +47,10 @@ function scoresText({ epss, cvss }: Pick<UrgentAction, 'epss' | 'cvss'>): string
     .join(', ');
 }
 
-function firstReason(action: UrgentAction, exploited: ClassCounts, leading: boolean): string {
+function firstReason(action: UrgentAction, exploited: ClassCounts, worst: Urgency): string {
   const { classes } = action;
-  if (action.exploited) return `Known exploited: ${exploitedText(action)}; ${classesText(exploited)}.`;
-  if (leading) return `Highest EPSS of what is not known exploited; ${classesText(classes)}.`;
+  if (worst.exploited && worst.class !== 'possible')
+    return `${capitalText(worst.severity)}, known exploited: ${exploitedText(action)}; ${classesText(exploited)}.`;
   const about = topicOf(action);
   if (action.epss === null && action.cvss === null && classes.certain === classes.all)
     return `Shown by the service: ${about}.`;

@@ -6,6 +6,7 @@ import {
   knownSeverity,
   type Severity,
 } from '../../../domain/finding.ts';
+import { byWorst, type Urgency } from '../../../domain/finding-order.ts';
 import type { Protocol } from '../../../domain/host.ts';
 import { producersOf } from '../../../domain/producer.ts';
 import type { VulnerabilityRow } from '../../../domain/result.ts';
@@ -72,6 +73,12 @@ export function readFinding(row: VulnerabilityRow, product: string | null): Seen
     protocol,
     product,
   };
+}
+
+/** The worse of a finding and the worst one so far. */
+export function worstSoFar(worst: Urgency | null, finding: SeenFinding): Urgency {
+  const urgency = { ...finding, cvss: finding.cvss?.score ?? null };
+  return worst === null || byWorst(urgency, worst) < 0 ? urgency : worst;
 }
 
 /** The ID of a finding as it stands in the report. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findingRow, hostRow, reportOfRows } from '../../fixtures/report-of-rows.ts';
 
 describe('hosts of a report', () => {
-  it('are led by six with exploited, then with the worst findings', async () => {
+  it('are led by the six with the worst findings', async () => {
     const rows = [
       hostRow('10.0.0.1'),
       findingRow('10.0.0.1', 1, 'a', { severity: 'critical' }),
@@ -17,16 +17,16 @@ describe('hosts of a report', () => {
     ];
     const { hosts, actions, summary } = await reportOfRows(rows);
     expect(hosts.worst.map(({ host }) => host)).toEqual([
-      '10.0.0.4',
-      '10.0.0.3',
       '10.0.0.1',
       '10.0.0.8',
+      '10.0.0.3',
       '10.0.0.5',
       '10.0.0.6',
+      '10.0.0.7',
     ]);
-    const third = hosts.worst[1];
+    const third = hosts.worst[2];
     expect([third?.name, third?.exploited, third?.severities.medium]).toEqual(['c.example', true, 1]);
-    expect(actions[(third?.action ?? 0) - 1]?.exploited).toBe(true);
+    expect(actions[(third?.action ?? 0) - 1]?.kinds[0]?.id).toBe('b');
     expect([hosts.all, hosts.withFindings]).toEqual([8, 7]);
     expect(summary.exploitedHosts).toEqual({ all: 2, certain: 1, likely: 0, possible: 1 });
   });

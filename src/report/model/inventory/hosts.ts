@@ -1,8 +1,9 @@
 import { findingClasses, noFindings, type SeverityCounts, severities } from '../../../domain/finding.ts';
+import { type Urgency, urgencyRank } from '../../../domain/finding-order.ts';
 import { BestItems } from '../bounded.ts';
 import type { CountedAction } from '../findings/actions.ts';
 import { countClass, noClasses } from '../findings/class-counts.ts';
-import type { SeenFinding } from '../findings/seen-finding.ts';
+import { type SeenFinding, worstSoFar } from '../findings/seen-finding.ts';
 import type { HostTotals, NetworkCount, WorstHost } from '../report.ts';
 import type { CurrentHost } from './current-host.ts';
 
@@ -20,6 +21,7 @@ interface CountedHost {
   severities: SeverityCounts;
   /** Exploited findings. */
   exploited: ReturnType<typeof noClasses>;
+  worst: Urgency | null;
   findings: number;
   actions: Set<CountedAction>;
 }
@@ -46,6 +48,7 @@ export class HostSums {
       number,
       severities: noFindings(),
       exploited: noClasses(),
+      worst: null,
       findings: 0,
       actions: new Set(),
     };
@@ -60,6 +63,7 @@ export class HostSums {
     const [host, network] = [this.#host, this.#network];
     if (!host || !network) return;
     host.findings += 1;
+    host.worst = worstSoFar(host.worst, finding);
     host.severities[finding.severity] += 1;
     network.findings += 1;
     network.severities[finding.severity] += 1;
@@ -98,12 +102,10 @@ function worstHost({ host, name, exploited, severities: counts, actions }: Count
   return { host, name, exploited: exploited.all > 0, severities: counts, action: Math.min(...ranks) };
 }
 
-/** Exploited findings first, certain ones before others; then by severity; ties by address. */
+/** By the worst finding, then by the number of each severity, then by address. */
 function worstFirst(a: CountedHost, b: CountedHost): number {
-  const exploited = findingClasses
-    .map((name) => Number(b.exploited[name] > 0) - Number(a.exploited[name] > 0))
-    .find((order) => order !== 0);
-  return exploited ?? bySeverities(a.severities, b.severities) ?? a.number - b.number;
+  const order = urgencyRank(a.worst as Urgency) - urgencyRank(b.worst as Urgency);
+  return order || (bySeverities(a.severities, b.severities) ?? a.number - b.number);
 }
 
 /** More of the worst severity first; undefined if all are equal. */

@@ -13,7 +13,7 @@ describe('the first sentences of the sections', () => {
       'Act now: 1 host certainly runs a known exploited version, and 9 more may. Two updates remove all 10.',
     );
     expect(leads.summary).toBe(
-      '38 hosts answered. They have 87 findings, 28 of them critical or high. 10 are known exploited: 1 certain, 2 likely, 7 possible. The first two actions of the fix list remove all 10.',
+      '38 hosts answered. They have 87 findings, 28 of them critical or high. 10 are known exploited: 1 certain, 2 likely, 7 possible. Two actions of the fix list remove all 10.',
     );
     expect(leads.fixes).toMatch(/^11 actions remove 87 findings\. /);
     expect(leads.findings).toMatch(/^15 kinds on 31 hosts\. /);
@@ -52,7 +52,7 @@ describe('the first sentences of the sections', () => {
     ];
     const { leads } = await reportOfRows(rows);
     expect(leads.summary).toBe(
-      '1 host answered. It has 1 finding, 0 of them critical or high. 1 is known exploited: 1 certain. The first action of the fix list removes it.',
+      '1 host answered. It has 1 finding, 0 of them critical or high. 1 is known exploited: 1 certain. Action 1 of the fix list removes it.',
     );
     expect(leads.fixes).toBe('One action removes 1 finding.');
     expect(leads.hosts).toBe('1 host with 1 open port; 1 of them has findings.');

@@ -1,6 +1,6 @@
 import { classesText } from '../findings/class-counts.ts';
 import type { Action, Coverage, FindingKind, Report, ReportSummary } from '../report.ts';
-import { countedText, numberText, pluralText, wordedCount } from '../report-text.ts';
+import { countedText, numberText, pluralText } from '../report-text.ts';
 
 /** What the first sentences of the sections are made of. */
 type LeadFacts = Pick<
@@ -44,17 +44,17 @@ function exploitedText({ exploited }: ReportSummary): string {
 
 function exploitedActionsText({ exploited }: ReportSummary, actions: readonly Action[]): string {
   if (exploited.all === 0) return '';
-  const count = actions.filter((action) => action.exploited).length;
+  const removing = actions.filter((action) => action.exploited);
   const whom = exploited.all === 1 ? 'it' : `all ${numberText(exploited.all)}`;
-  if (count === 1) return `The first action of the fix list removes ${whom}.`;
-  return `The first ${wordedCount(count)} actions of the fix list remove ${whom}.`;
+  if (removing.length === 1) return `Action ${removing[0]?.rank} of the fix list removes ${whom}.`;
+  return `${countedText(removing.length, 'action')} of the fix list remove ${whom}.`;
 }
 
 function fixLead({ summary, actions, partial }: LeadFacts): string {
   if (actions.length === 0) return 'There is nothing to fix in what was found.';
   const remove = `${countedText(actions.length, 'action')} ${actions.length === 1 ? 'removes' : 'remove'} ${pluralText(summary.findings, 'finding')}${partial ? ' so far' : ''}.`;
   const order =
-    'Known exploited first, then by how likely exploitation is, then by severity; the class says how sure each is.';
+    'By severity; within one what is known exploited and at least likely, then certain before likely before possible.';
   return actions.length === 1 ? remove : `${remove} ${order}`;
 }
 

@@ -33,7 +33,7 @@ function sentencesOf(facts: VerdictFacts): Sentences {
     if (summary.hosts === 0) return nobodySentences(facts);
     return evaluated ? noneSentences(facts) : ['Findings were not asked for: ports and services only.', ''];
   }
-  if (summary.exploited.all > 0) return exploitedSentences(facts);
+  if (summary.exploited.certain + summary.exploited.likely > 0) return exploitedSentences(facts);
   return summary.criticalOrHigh.all > 0 ? urgentSentences(facts) : mildSentences(facts);
 }
 

@@ -1,6 +1,7 @@
-import { severities } from '../../../domain/finding.ts';
+import { byWorst } from '../../../domain/finding-order.ts';
 import { visibleText } from '../../../domain/text/visible.ts';
 import { oneLine } from '../../model/bounded.ts';
+import { urgencyOfKind } from '../../model/findings/kinds.ts';
 import type { HostBlock, HostFindingLine, PortLine } from '../../model/report.ts';
 import {
   confidenceText,
@@ -262,9 +263,9 @@ function drawFindings(pages: ReportPages, block: HostBlock): void {
     footnote(flow, moreText(all - shown.length, 'more line of findings', 'more lines of findings'));
 }
 
-/** By severity, each in order of the fix list: what is cut must not be worse than what stands. */
+/** What is cut must not be worse than what stands. */
 function worstFirst(findings: readonly HostFindingLine[]): HostFindingLine[] {
-  return severities.flatMap((severity) => findings.filter(({ kind }) => kind.severity === severity));
+  return findings.toSorted((a, b) => byWorst(urgencyOfKind(a.kind, a.class), urgencyOfKind(b.kind, b.class)));
 }
 
 function findingCells(pages: ReportPages, { kind, action, ports, class: name }: HostFindingLine) {

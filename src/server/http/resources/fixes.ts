@@ -25,7 +25,7 @@ export function fixRoutes(app: App, { config, indexes }: RouteContext): void {
     config: { access: ['scan:read'], refusals: ['timeout'] },
     schema: {
       summary: 'List what removes the findings of a scan',
-      description: 'Findings grouped by the action that removes them, most urgent first, as in a report.',
+      description: 'Findings grouped by the action that removes them, worst first, as in a report.',
       params: scanIdParams,
       querystring: Type.Object({ ...pageQuery, q: queryText }),
       response: { 200: enveloped(Type.Unsafe<FixPage>(fixMembers)) },

@@ -17,7 +17,7 @@ export const fixSchema = Type.Object(
     exploited: Type.Boolean({ description: 'one of the vulnerabilities is known to be exploited' }),
     epss: score('highest EPSS score'),
     cvss: score('highest CVSS score'),
-    class: Type.Enum([...findingClasses], { description: 'most certain class of the worst findings' }),
+    class: Type.Enum([...findingClasses], { description: 'class of the worst finding' }),
     findings: countSchema,
     hosts: countSchema,
     host_sample: Type.Array(Type.Object({ host: Type.String(), name: nullableText }), {

@@ -87,11 +87,11 @@ describe('the rows of a comparison', () => {
     ]);
   });
 
-  it('begin with the worst finding, exploited ones first', () => {
+  it('begin with the worst finding, exploited ones that are likely first', () => {
     const found = [
       finding('h', 1, { severity: 'low', id: 'a' }),
       finding('h', 2, { severity: 'critical', id: 'b' }),
-      finding('h', 3, { severity: 'critical', id: 'c', kev: true }),
+      finding('h', 3, { severity: 'critical', id: 'c', kev: true, class: 'likely' }),
     ];
     const lines = changeLines({ ...none, vulnerabilities: { ...none.vulnerabilities, new: found } });
     expect(lines.map((line) => line.finding?.id)).toEqual(['c', 'b', 'a']);

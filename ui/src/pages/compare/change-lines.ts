@@ -1,5 +1,6 @@
+import { byWorst, urgencyOf } from '../../../../src/domain/finding-order.ts';
 import type { Data } from '../../api/api-types.ts';
-import { byWorst, type FindingDetail } from '../scan/result-rows.ts';
+import type { FindingDetail } from '../scan/result-rows.ts';
 import { type NotComparable, notComparableLines } from './not-comparable.ts';
 import { differenceOf, type PortValues, productText, type ValueChange } from './port-values.ts';
 
@@ -54,7 +55,9 @@ export function changeLines(diff: Diff): ChangeLine[] {
 
 /** The order of the scan among equals. */
 function worstFirst(lines: ChangeLine[]): ChangeLine[] {
-  return lines.sort((a, b) => (a.finding && b.finding ? byWorst(a.finding, b.finding) : 0));
+  return lines.sort((a, b) =>
+    a.finding && b.finding ? byWorst(urgencyOf(a.finding), urgencyOf(b.finding)) : 0,
+  );
 }
 
 /** What happened to services and hosts: it explains what happened to their findings. */

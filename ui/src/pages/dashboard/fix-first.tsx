@@ -19,7 +19,7 @@ export function FixFirst({ dashboard: { fixes, series, pending } }: { dashboard:
   return (
     <Section
       title="Fix first"
-      note="ranked by exploited, EPSS, CVSS"
+      note="by severity, exploited, how sure"
       link={{
         label: series.length === 1 ? 'Whole fix list' : 'Fix list of the newest',
         to: `/scans/${latest.scan.scan_id}/fixes`,

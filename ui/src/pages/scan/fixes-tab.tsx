@@ -60,7 +60,7 @@ export default function FixesTab() {
             <p className="py-2 text-size-12" role="status">
               <strong className="font-semibold">{plural(total, 'action')}.</strong>{' '}
               <span className="text-text-2">
-                Ranked by known exploitation, then EPSS, then severity and CVSS.
+                By severity; exploited and at least likely first, then certain, likely, possible.
               </span>
             </p>
             {total === 0 && (

@@ -1,4 +1,4 @@
-import { type FindingClass, findingClasses, type Severity, severities } from '../../format/words.ts';
+import type { FindingClass, Severity } from '../../format/words.ts';
 
 export type SeverityCounts = Record<Severity, number>;
 
@@ -98,18 +98,8 @@ export function findingKey(
   return `finding ${row.host} ${portText(row)} ${row.vulnerability.id}`;
 }
 
-/** Sort of findings: severity, then exploited ones, certain ones, and those with the highest score. */
-export const worstFirst = '-severity,-kev,-class,-cvss';
-
-/** The same order for findings that are here. */
-export function byWorst(one: FindingDetail, other: FindingDetail): number {
-  return (
-    severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
-    Number(other.kev === true) - Number(one.kev === true) ||
-    findingClasses.indexOf(one.class ?? 'possible') - findingClasses.indexOf(other.class ?? 'possible') ||
-    (other.cvss?.score ?? 0) - (one.cvss?.score ?? 0)
-  );
-}
+/** The one order of findings. */
+export const worstFirst = '-worst';
 
 /** The first bytes that a service sent, as they were. */
 export function bannerBytes({ banner, banner_b64 }: Pick<PortRow, 'banner' | 'banner_b64'>): Uint8Array {

@@ -1,3 +1,4 @@
+import { worstFirst } from '../../../../src/domain/finding-order.ts';
 import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
@@ -11,7 +12,7 @@ import { dateTime } from '../../format/times.ts';
 import { plural } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
-import { byWorst, type FindingDetail, findingKey, portText } from './result-rows.ts';
+import { type FindingDetail, findingKey, portText } from './result-rows.ts';
 import type { Scan } from './use-scan.ts';
 
 /** Runs before this one that are searched for the same scan. */
@@ -32,9 +33,10 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
   );
   if (!before || !diff) return null;
   const { new: added, resolved, unchanged_count: unchanged } = diff.vulnerabilities;
-  const worst = added
-    .map((row) => ({ ...row, finding: row.vulnerability as unknown as FindingDetail }))
-    .sort((a, b) => byWorst(a.finding, b.finding));
+  const worst = worstFirst(
+    added.map((row) => ({ ...row, finding: row.vulnerability as unknown as FindingDetail })),
+    ({ finding }) => finding,
+  );
   const places = diff.not_comparable.length;
   const compare = `/compare${searchText({ scan: scan.scan_id, against: before.scan_id })}`;
   return (

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useState } from 'react';
 import { fetchGet } from '../../api/use-get.ts';
 import { whenIndexed } from '../../components/table/when-indexed.ts';
 import type { FindingRecord, HostRecord, PortRecord } from './record-types.ts';
+import { worstFirst } from './result-rows.ts';
 
 /** Rows below an unfolded host. */
 export type ChildRow =
@@ -72,7 +73,7 @@ async function childrenOf(scanId: string, host: HostRecord, q: string): Promise<
     whenIndexed(() =>
       fetchGet('/api/v1/scans/{scan_id}/records', {
         path,
-        query: { type: 'vulnerability', q: query, limit: maxBelow, sort: '-severity' },
+        query: { type: 'vulnerability', q: query, limit: maxBelow, sort: worstFirst },
       }),
     ),
   ]);
