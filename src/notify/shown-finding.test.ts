@@ -14,7 +14,7 @@ const found = (id: string, severity: Severity, score: number | null = null) => (
   },
 });
 
-it('keeps the worst findings: by severity, then by score, then the first ones', () => {
+it('keeps the worst findings, of equal urgency the first ones', () => {
   const worst = new WorstFindings(4);
   for (const finding of [
     found('a', 'low', 9),
@@ -28,6 +28,23 @@ it('keeps the worst findings: by severity, then by score, then the first ones', 
     worst.add(finding);
   expect(worst.list().map(({ id }) => id)).toEqual(['e', 'c', 'b', 'f']);
   expect(worst.count).toBe(7);
+});
+
+it('equal findings of one host are one with their ports, and count each', () => {
+  const worst = new WorstFindings(2);
+  for (const finding of [
+    found('a', 'high'),
+    { ...found('a', 'high'), port: 8443 },
+    { ...found('a', 'high'), host: '192.0.2.8' },
+    { ...found('a', 'high'), port: 9443 },
+  ])
+    worst.add(finding);
+  expect(worst.list().map(findingText)).toEqual([
+    'high 192.0.2.7:443,8443,9443 title of a',
+    'high 192.0.2.8:443 title of a',
+  ]);
+  expect(worst.list().map(({ ports }) => ports)).toEqual([[443, 8443, 9443], undefined]);
+  expect(worst.count).toBe(4);
 });
 
 it('names a finding in one line, cut and without control characters', () => {

@@ -1,5 +1,5 @@
 import type { Finding, Severity } from '../domain/finding.ts';
-import { byWorst, type RankedFields, type Urgency, urgencyOf } from '../domain/finding-order.ts';
+import { byWorst, type RankedFields, type Urgency, urgencyOf, urgencyRank } from '../domain/finding-order.ts';
 import { shortened } from './fitting.ts';
 
 /** A finding as shown in messages: no banner, no evidence. */
@@ -8,6 +8,8 @@ export interface ShownFinding {
   host: string;
   port: number | null;
   protocol: string | null;
+  /** All ports of its host with the same finding; absent where it is one. */
+  ports?: number[];
   id: string;
   title: string;
 }
@@ -29,6 +31,8 @@ export interface FindingChanges {
 const titleLength = 120;
 const hostLength = 253;
 const idLength = 64;
+/** Ports of a finding in a message. */
+const maxPorts = 20;
 
 /** A finding of the record. */
 export interface FoundFinding {
@@ -38,10 +42,13 @@ export interface FoundFinding {
   vulnerability: Pick<Finding, 'title'> & RankedFields;
 }
 
-/** Keeps the worst findings of many, equal ones in the order they came in. */
+/**
+ * Keeps the worst findings of many, others of the same urgency in the order they came in. Equal ones of one host are one with
+ * their ports.
+ */
 export class WorstFindings {
   readonly #most: number;
-  readonly #kept: { found: FoundFinding; urgency: Urgency }[] = [];
+  readonly #kept: KeptFinding[] = [];
   count = 0;
 
   constructor(most: number) {
@@ -51,33 +58,56 @@ export class WorstFindings {
   add(found: FoundFinding): void {
     this.count++;
     const urgency = urgencyOf(found.vulnerability);
-    const isWorse = (other: { urgency: Urgency }) => byWorst(urgency, other.urgency) < 0;
+    const equal = this.#kept.find((kept) => isEqual(kept, found, urgency));
+    if (equal) {
+      if (found.port !== null && equal.ports.length < maxPorts) equal.ports.push(found.port);
+      return;
+    }
+    const isWorse = (other: KeptFinding) => byWorst(urgency, other.urgency) < 0;
     const last = this.#kept.at(-1);
     if (this.#kept.length >= this.#most && last && !isWorse(last)) return;
     const place = this.#kept.findIndex(isWorse);
-    this.#kept.splice(place < 0 ? this.#kept.length : place, 0, { found, urgency });
+    this.#kept.splice(place < 0 ? this.#kept.length : place, 0, {
+      found,
+      urgency,
+      ports: found.port === null ? [] : [found.port],
+    });
     if (this.#kept.length > this.#most) this.#kept.pop();
   }
 
   list(): ShownFinding[] {
-    return this.#kept.map(({ found }) => shownFinding(found));
+    return this.#kept.map(shownFinding);
   }
 }
 
-function shownFinding({ host, port, protocol, vulnerability }: FoundFinding): ShownFinding {
+interface KeptFinding {
+  found: FoundFinding;
+  urgency: Urgency;
+  ports: number[];
+}
+
+function isEqual({ found, urgency: known }: KeptFinding, other: FoundFinding, urgency: Urgency): boolean {
+  const isSame = found.host === other.host && found.vulnerability.id === other.vulnerability.id;
+  return (
+    isSame && (found.port === null) === (other.port === null) && urgencyRank(known) === urgencyRank(urgency)
+  );
+}
+
+function shownFinding({ found: { host, port, protocol, vulnerability }, ports }: KeptFinding): ShownFinding {
   const { severity, id, title } = vulnerability;
   return {
     severity,
     host: shortened(host, hostLength),
     port,
     protocol,
+    ...(ports.length > 1 && { ports }),
     id: shortened(id, idLength),
     title: shortened(title, titleLength),
   };
 }
 
-/** `critical 192.0.2.7:443 Title` */
-export function findingText({ severity, host, port, title }: ShownFinding): string {
+/** `critical 192.0.2.7:443,8443 Title` */
+export function findingText({ severity, host, port, ports = [], title }: ShownFinding): string {
   const shownHost = host.includes(':') && port !== null ? `[${host}]` : host;
-  return `${severity} ${shownHost}${port === null ? '' : `:${port}`} ${title}`;
+  return `${severity} ${shownHost}${port === null ? '' : `:${[...new Set([port, ...ports])].join(',')}`} ${title}`;
 }

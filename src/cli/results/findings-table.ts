@@ -37,6 +37,8 @@ interface ListedFinding extends Urgency {
   title: string;
   host: string;
   port: number | null;
+  /** Ports with the same finding, in their order; more than one only in a row of the table. */
+  ports: number[];
   mayBePatched: boolean;
   plugins: string;
 }
@@ -62,8 +64,9 @@ export class FindingsTable {
   /** Empty without findings that are to be shown. */
   render(style: TerminalStyle): string {
     const shown = this.#findings.filter(({ severity }) => this.#isShown(severity)).sort(inOrder);
-    const isCut = style.terminal && !this.#choice.isWhole && shown.length > maxRows;
-    const rows = isCut ? shown.slice(0, maxRows) : shown;
+    const joined = joinedByHost(shown);
+    const isCut = style.terminal && !this.#choice.isWhole && joined.length > maxRows;
+    const rows = isCut ? joined.slice(0, maxRows) : joined;
     const table = rows.length === 0 ? '' : markExploited(drawFindings(rows, style), style);
     return table + this.#more(rows, style) + this.#doubts(shown, style);
   }
@@ -79,6 +82,7 @@ export class FindingsTable {
       ...urgencyOf(vulnerability),
       host,
       port,
+      ports: port === null ? [] : [port],
       mayBePatched: Boolean(backport_note),
       plugins: producersOf(row)
         .map(({ name }) => name)
@@ -95,7 +99,7 @@ export class FindingsTable {
   /** `… 39 more (4 critical, 11 high, 11 medium, 13 other): portolan workspace show latest --findings` */
   #more(rows: readonly ListedFinding[], style: TerminalStyle): string {
     const left = { ...this.counts };
-    for (const { severity } of rows) left[severity] -= 1;
+    for (const { severity, ports } of rows) left[severity] -= Math.max(1, ports.length);
     const count = Object.values(left).reduce((sum, one) => sum + one, 0);
     if (count === 0) return '';
     const text = `${ellipsisOf(style)} ${amountText(count)} more (${severitiesText(left)}): `;
@@ -146,7 +150,7 @@ function drawFindings(rows: readonly ListedFinding[], style: TerminalStyle): str
     },
     { head: 'CVSS', cell: ({ cvss }) => cvss?.toFixed(1) ?? null, right: true },
     { head: 'EPSS', cell: ({ epss }) => epss?.toFixed(2) ?? null, right: true },
-    { head: 'WHERE', cell: placeOf },
+    { head: 'WHERE', cell: (row) => placeOf(row, style) },
     { head: 'ID', cell: ({ id }) => id },
     { head: 'TITLE', cell: titleOf, over: 'end' },
     ...(hasPlugins && !style.terminal ? [{ head: 'PLUGIN', cell: (row: ListedFinding) => row.plugins }] : []),
@@ -169,8 +173,28 @@ const severityColumn: TableColumn<ListedFinding> = {
   paint: ({ severity }) => colors[severity] ?? null,
 };
 
-function placeOf({ host, port }: ListedFinding): string {
-  return port === null ? host : hostPortText({ host, port });
+/** Ports of one row that a terminal names; a pipe has all of them. */
+const shownPorts = 4;
+
+/** `192.0.2.7:22,2222` */
+function placeOf({ host, port, ports }: ListedFinding, { terminal }: TerminalStyle): string {
+  if (port === null) return host;
+  const named = [...new Set(ports)].slice(1, terminal ? shownPorts : undefined).map((each) => `,${each}`);
+  const more = new Set(ports).size - named.length - 1;
+  return `${hostPortText({ host, port })}${named.join('')}${more > 0 ? ` +${more}` : ''}`;
+}
+
+/** Equal findings of one host are one row with their ports. @param findings in the order of the table */
+function joinedByHost(findings: readonly ListedFinding[]): ListedFinding[] {
+  const rows = new Map<string, ListedFinding>();
+  for (const finding of findings) {
+    const { host, port, id, severity, class: name } = finding;
+    const key = `${host} ${port === null ? 'host' : ''} ${severity} ${name} ${id}`;
+    const known = rows.get(key);
+    if (known) known.ports.push(...finding.ports);
+    else rows.set(key, { ...finding, ports: [...finding.ports] });
+  }
+  return [...rows.values()];
 }
 
 function titleOf({ title, exploited }: ListedFinding): string {
@@ -182,7 +206,7 @@ function drawShort(rows: readonly ListedFinding[], style: TerminalStyle): string
   const columns: TableColumn<ListedFinding>[] = [
     severityColumn,
     { head: 'CLASS', cell: (row) => (style.ascii ? row.class.slice(0, 4) : marks[row.class]) },
-    { head: 'WHERE', cell: placeOf },
+    { head: 'WHERE', cell: (row) => placeOf(row, style) },
     { head: 'TITLE', cell: titleOf, over: 'end' },
   ];
   const width = Math.max(16, style.columns - 2);

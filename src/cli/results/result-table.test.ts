@@ -102,6 +102,27 @@ describe('findings', () => {
     ]);
   });
 
+  it('of one host that are equal are one row with their ports, and count each', async () => {
+    const at = (number: number, more: Partial<Finding> = {}) => ({
+      ...finding('CVE-3', { class: 'certain', ...more }),
+      port: number,
+    });
+    const rows = [80, 443, 8080, 8443, 9443].map((number) => at(number));
+    const all = [
+      host(),
+      ...rows,
+      at(10_443, { class: 'likely' }),
+      summary({ vulnerabilities: 6 }),
+    ] as ResultRow[];
+    const text = await render(all);
+    expect(text).toContain('192.0.2.10:80,443,8080,8443,9443  CVE-3');
+    expect(text).toContain('192.0.2.10:10443 ');
+    expect(text).toContain('6 findings (6 critical)');
+    expect(text).not.toContain('more (');
+    const inTerminal = await render(all, { ...plain, terminal: true, columns: 120 });
+    expect(inTerminal).toContain('192.0.2.10:80,443,8080,8443 +1  CVE-3');
+  });
+
   it('of low severity are shown when asked for', async () => {
     expect(await render(findingRows, plain, { least: 'info' })).toContain('CVE-5');
     expect(await render(findingRows, plain, { least: 'high' })).not.toContain('CVE-4');

@@ -229,7 +229,7 @@ describe('GET /scans/{id}/fixes', () => {
     const { fixes, total, next_cursor } = await data('fixes?limit=1');
     expect(total).toBeGreaterThan(0);
     expect(fixes[0]).toMatchObject({ exploited: true, severity: 'critical' });
-    expect(fixes[0].reason).toMatch(/^Critical, /);
+    expect(fixes[0].reason).toMatch(/^Critical and below; /);
     const all = (await data('fixes')).fixes;
     expect(all.reduce((sum: number, fix: { findings: number }) => sum + fix.findings, 0)).toBe(3);
     if (total > 1) expect((await data(`fixes?limit=1&cursor=${next_cursor}`)).fixes[0]).toEqual(all[1]);
