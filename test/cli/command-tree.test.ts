@@ -48,7 +48,9 @@ describe('the command tree', () => {
     const known = tree.map(([path]) => path);
     for (const path of [
       'scan',
-      ...['status', 'cancel', 'pause', 'resume', 'watch', 'diff'].map((name) => `scan ${name}`),
+      ...['list', 'show', 'export', 'delete', 'status', 'cancel', 'pause', 'resume', 'watch', 'diff'].map(
+        (name) => `scan ${name}`,
+      ),
       ...['info', 'list', 'show', 'export', 'delete', 'gc'].map((name) => `workspace ${name}`),
       ...['start', 'stop', 'status', 'restart', 'logs', 'reload'].map((name) => `server ${name}`),
       ...['create', 'list', 'revoke', 'rotate', 'verify'].map((name) => `server token ${name}`),

@@ -1,45 +1,37 @@
-import { type Command, Option } from 'commander';
 import { serverOptions } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
-import { guarded } from '../terminal/failure.ts';
-import { type GlobalFlags, globalFlags } from '../terminal/globals.ts';
+import type { GlobalFlags } from '../terminal/globals.ts';
+import { formatOption } from '../terminal/output-options.ts';
 import { scanArgument } from '../terminal/scan-argument.ts';
-import { type ControlFlags, controlFlags } from './control-flags.ts';
+import type { CliWiring } from '../wiring.ts';
+import type { ControlFlags } from './control-flags.ts';
+import type { DiffFlags } from './scan-diff.ts';
 
 /** `scan status|cancel|pause|resume|watch|diff`. */
 export function addScanControl(scan: CliCommand): void {
-  control(scan, 'status', 'show a scan of a server', async (...input) =>
-    (await import('./scan-control.ts')).showScanCommand(...input),
+  control(scan, 'status', 'show a scan of a server').runs(
+    async () => (await import('./scan-control.ts')).showScanCommand,
   );
-  control(scan, 'cancel', 'cancel a scan of a server; its results stay', async (...input) =>
-    (await import('./scan-control.ts')).steerScan('cancel', ...input),
-  );
-  control(scan, 'pause', 'pause a scan of a server until it is resumed', async (...input) =>
-    (await import('./scan-control.ts')).steerScan('pause', ...input),
-  );
-  control(
-    scan,
-    'resume',
-    'resume a paused scan of a server; without one, go on with an interrupted scan',
-    async (...input) => (await import('./resume-scan.ts')).resumeScanCommand(...input, scan.wiring),
-  ).option('--progress', 'show progress even if stderr is not a terminal');
-  control(
-    scan,
-    'watch',
-    'watch a scan of a server or this workspace until it ends; exit codes as with scan',
-    async (...input) => (await import('./watch-scan.ts')).watchScanCommand(...input),
-  ).option('--progress', 'show progress even if stderr is not a terminal');
+  control(scan, 'cancel', 'cancel a scan of a server; its results stay').runs(() => steers('cancel'));
+  control(scan, 'pause', 'pause a scan of a server until it is resumed').runs(() => steers('pause'));
+  control(scan, 'resume', 'resume a paused scan of a server; without one, go on with an interrupted scan')
+    .option('--progress', 'show progress even if stderr is not a terminal')
+    .runs(async () => (await import('./resume-scan.ts')).resumeScanCommand);
+  control(scan, 'watch', 'watch a scan of a server or this workspace until it ends; exit codes as with scan')
+    .option('--progress', 'show progress even if stderr is not a terminal')
+    .runs(async () => (await import('./watch-scan.ts')).watchScanCommand);
   addDiff(scan);
 }
 
-type Work = (id: string, flags: ControlFlags, global: GlobalFlags) => Promise<number>;
+function steers(action: 'cancel' | 'pause') {
+  return async (id: string, flags: ControlFlags, global: GlobalFlags): Promise<number> => {
+    const { steerScan } = await import('./scan-control.ts');
+    return steerScan(action, id, flags, global);
+  };
+}
 
-function control(scan: CliCommand, name: string, description: string, work: Work): CliCommand {
-  return withPlace(scan.command(name).description(description).addArgument(scanArgument())).action(
-    guarded(async (id: string, _own: unknown, command: Command) =>
-      work(id, controlFlags(command), globalFlags(command)),
-    ),
-  );
+function control(scan: CliCommand, name: string, description: string): CliCommand {
+  return withPlace(scan.command(name).description(description).addArgument(scanArgument()));
 }
 
 function addDiff(scan: CliCommand): void {
@@ -49,16 +41,20 @@ function addDiff(scan: CliCommand): void {
     .argument('[baseline]', 'scan to compare with (default: the one before of the same targets)')
     .option('--fail-on-change', 'exit code 8 if something changed')
     .addHelpText('after', '\nWithout a server, compares the scans of the workspace.')
-    .action(
-      guarded(async (id: string, baseline: string | undefined, _own: unknown, command: Command) => {
-        const { diffScans } = await import('./scan-diff.ts');
-        return diffScans({ id, baseline }, controlFlags(command), globalFlags(command), scan.wiring);
-      }),
+    .runs(
+      () =>
+        async (
+          id: string,
+          baseline: string | undefined,
+          flags: DiffFlags,
+          ...rest: [GlobalFlags, CliWiring]
+        ) => {
+          const { diffScans } = await import('./scan-diff.ts');
+          return diffScans({ id, baseline }, flags, ...rest);
+        },
     );
 }
 
 function withPlace(command: CliCommand): CliCommand {
-  return command
-    .addOption(new Option('--format <format>', 'output format').choices(['text', 'json']))
-    .addOptions(serverOptions());
+  return command.addOption(formatOption()).addOptions(serverOptions());
 }

@@ -8,7 +8,7 @@ export function scanHelp(scan: Command, isShort: boolean): string {
 
 /** At most 40 lines of 80 columns. */
 const shortHelp = `Usage: portolan scan TARGET... [flags]
-       portolan scan diff|watch|resume|status|pause|cancel ID
+       portolan scan list, show|export|delete|diff|watch|resume|pause|cancel ID
 
 Targets: address, CIDR, 10.0.0-3.1,7, host name, @FILE, - for stdin
   -f, --target-file FILE     more targets: lines, blanks or commas between

@@ -1,4 +1,7 @@
 import type { Command, Option } from 'commander';
+import { unknownVerbOfScan } from '../terminal/unknown-command.ts';
+import { knownFlags } from '../terminal/unknown-flag.ts';
+import { isVerb } from '../terminal/verbs.ts';
 import type { NmapHabits } from './nmap/nmap-flags.ts';
 import type { NmapReader, Replacement } from './nmap/nmap-reader.ts';
 
@@ -28,6 +31,7 @@ export async function readScanWords(
     const known = own.get(word);
     // `scan status ID` is a command of its own; a target of that name goes to --targets.
     const isCommand = commands.includes(word) && !hasOperand;
+    if (!hasOperand && isVerb(word) && !isCommand) throw unknownVerbOfScan(word, words.slice(index + 1));
     if (word === '--' || isCommand) {
       read.push({ words: words.slice(index) });
       break;
@@ -80,7 +84,7 @@ type Segment = Omit<Replacement, 'usesNext'>;
 
 async function readerOf(own: ReadonlyMap<string, Option>, before: readonly Segment[]): Promise<NmapReader> {
   const { NmapReader } = await import('./nmap/nmap-reader.ts');
-  const reader = new NmapReader([...own].map(([flag, { required }]) => ({ flag, takesValue: required })));
+  const reader = new NmapReader([...new Set(own.values())].flatMap(knownFlags));
   for (const { words } of before) reader.ownFlag(words[0] ?? '', words[1]);
   return reader;
 }

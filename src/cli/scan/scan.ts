@@ -4,8 +4,9 @@ import { discoveryProfiles } from '../../domain/scan.ts';
 import { caFileOption, tokenOption } from '../session/server-flags.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { guarded, programExitCode } from '../terminal/failure.ts';
-import { globalFlags, numberOption, wholeNumber } from '../terminal/globals.ts';
+import { globalFlags, numberOption, sameAs, wholeNumber } from '../terminal/globals.ts';
 import { endProcess, outputFormats, paperOption, templateOption } from '../terminal/output.ts';
+import { addKeptScans } from '../workspace/kept-scans.ts';
 import { rateOption } from './packet-rate.ts';
 import { addScanControl } from './scan-commands.ts';
 import { priorityOption } from './scan-priority.ts';
@@ -15,7 +16,8 @@ export function addScanCommand(program: CliCommand): void {
   const scan = program
     .command('scan')
     .description('scan hosts and networks, or manage scans on a server')
-    .argument('[targets...]', 'addresses, CIDR, ranges (10.0.0-3.1,7), host names, @file');
+    .argument('[targets...]', 'addresses, CIDR, ranges (10.0.0-3.1,7), host names, @file')
+    .enablePositionalOptions();
   addTargetOptions(scan);
   addDiscoveryOptions(scan);
   addProbeOptions(scan);
@@ -30,12 +32,14 @@ export function addScanCommand(program: CliCommand): void {
     await endProcess(programExitCode(program));
   });
   addScanControl(scan);
+  addKeptScans(scan);
 }
 
 function addTargetOptions(scan: CliCommand): void {
   scan
     .option('-t, --targets <list>', 'additional targets, comma-separated')
     .option('-f, --target-file <file>', 'file with targets, - for stdin')
+    .addOption(sameAs('targetFile', new Option('-l, --list <file>', 'same as --target-file')))
     .option('--ipv6', 'names resolve to IPv6 addresses only (without a server)')
     .option('--exclude <list>', 'targets to exclude')
     .option('--exclude-file <file>', 'file with targets to exclude')
@@ -135,6 +139,7 @@ function addResultOptions(scan: CliCommand): void {
     .addOption(paperOption())
     .option('--open', 'show only hosts and ports that are open')
     .option('--scan-name <name>', 'label of the scan')
+    .addOption(sameAs('scanName', new Option('--name <name>', 'same as --scan-name')))
     .option('--tags <list>', 'labels, comma-separated')
     .option(
       '--notify <list>',
@@ -163,10 +168,4 @@ const scanTypes = ['syn', 'connect', 'udp', 'auto'];
 function scanTypeOf(text: string): string {
   if (scanTypes.includes(text) || /^(?:syn|connect),udp$/.test(text)) return text;
   throw new InvalidArgumentError(`Allowed choices are ${scanTypes.join(', ')}, and syn,udp or connect,udp.`);
-}
-
-/** A flag that sets what another one sets, without a line in the help. */
-function sameAs(attribute: string, option: Option): Option {
-  option.attributeName = () => attribute;
-  return option.hideHelp();
 }

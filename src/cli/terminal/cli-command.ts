@@ -1,10 +1,10 @@
-import { Command, type Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { PortolanError } from '../../domain/errors.ts';
-import { nearest } from '../../domain/text/nearest.ts';
 import type { CliWiring } from '../wiring.ts';
 import { type ExitCode, guarded, reportFailure, rootOf, usage } from './failure.ts';
-import { type GlobalFlags, globalFlags } from './globals.ts';
-import { type KnownFlag, unknownFlag } from './unknown-flag.ts';
+import { type GlobalFlags, globalFlags, sameAs } from './globals.ts';
+import { formatsOf, type KnownFlag, knownFlags, unknownFlag } from './unknown-flag.ts';
+import { meantCommand } from './verbs.ts';
 
 /** Takes the arguments of a command, its flags, the global flags and the wiring; `guarded` takes what it returns. */
 type CommandWork =
@@ -28,6 +28,15 @@ export class CliCommand extends Command {
     return new CliCommand(name, this.wiring);
   }
 
+  /** Where `--format json` works, `--json` does. */
+  override addOption(option: Option): this {
+    super.addOption(option);
+    const isFormat = option.long === '--format' && formatsOf(option).includes('json');
+    return isFormat
+      ? super.addOption(sameAs('format', new Option('--json', 'same as --format json').preset('json')))
+      : this;
+  }
+
   addOptions(options: readonly Option[]): this {
     for (const option of options) this.addOption(option);
     return this;
@@ -38,14 +47,37 @@ export class CliCommand extends Command {
     return this.action(
       guarded(async (...input: unknown[]) => {
         const work = (await load()) as (...input: unknown[]) => ExitCode;
-        const argumentsAndFlags = input.slice(0, -1);
-        return work(...argumentsAndFlags, globalFlags(this), this.wiring);
+        return work(...input.slice(0, -2), this.#ownFlags(), globalFlags(this), this.wiring);
       }),
     );
   }
 
+  /** Flags of the command, also those before its name: `scan --server URL list`. @throws PortolanError `usage` */
+  #ownFlags(): Record<string, unknown> {
+    const flags = { ...this.opts() };
+    const parent = this.parent?.parent ? this.parent : null;
+    for (const option of parent?.options ?? []) {
+      const name = option.attributeName();
+      if (parent?.getOptionValueSource(name) !== 'cli') continue;
+      const own = this.options.find((each) => each.attributeName() === name);
+      const value: unknown = parent.getOptionValue(name);
+      if (!own) throw this.#flagOfParent(option.long ?? '');
+      if (own.argChoices?.includes(String(value)) === false)
+        throw usage(`${own.long}: "${value}" is not one of ${own.argChoices.join(', ')}`);
+      flags[name] = value;
+    }
+    return flags;
+  }
+
+  #flagOfParent(flag: string): PortolanError {
+    return usage(`${flag} is a flag of ${this.parent?.name()}, not of ${this.parent?.name()} ${this.name()}`);
+  }
+
   unknownOption(flag: string): void {
     const { rawArgs: words } = rootOf(this) as Command & { rawArgs: string[] };
+    const parent = this.parent?.parent ? this.parent : null;
+    if (parent?.options.some(({ short, long }) => flag === short || flag === long))
+      this.#fail(this.#flagOfParent(flag));
     this.#fail(unknownFlag(flag, words[words.indexOf(flag) + 1], this.#flags(), `${pathOf(this)} --help`));
   }
 
@@ -53,8 +85,8 @@ export class CliCommand extends Command {
     const [name = ''] = this.args;
     const known = this.commands.flatMap((each) => [each.name(), ...each.aliases()]);
     const path = pathOf(this);
-    const guess = nearest(name, known);
-    const hint = guess === null ? `${path} --help` : `${path} ${guess}`;
+    const guess = meantCommand(name, known);
+    const hint = guess === null ? `${path} --help` : [path, guess, ...this.args.slice(1)].join(' ');
     this.#fail(usage(`"${name}" is no command of ${this.name()}`, hint));
   }
 
@@ -75,11 +107,7 @@ export class CliCommand extends Command {
   #flags(): KnownFlag[] {
     const commands = [this as Command, ...ancestorsOf(this)];
     return commands.flatMap(({ options }) =>
-      options
-        .filter(({ hidden }) => !hidden)
-        .flatMap(({ short, long, required }) =>
-          [short, long].flatMap((flag) => (flag ? [{ flag, takesValue: required }] : [])),
-        ),
+      options.filter(({ hidden, long }) => !hidden || long === '--json').flatMap(knownFlags),
     );
   }
 

@@ -60,6 +60,12 @@ export function numberOption(flags: string, description: string, least: number, 
   return new Option(flags, description).argParser((text) => wholeNumber(text, least, most));
 }
 
+/** A flag that sets what another one sets, without a line in the help. */
+export function sameAs(attribute: string, option: Option): Option {
+  option.attributeName = () => attribute;
+  return option.hideHelp();
+}
+
 /** The items of a comma-separated list that are not empty. */
 export function commaList(text: string): string[] {
   return text

@@ -4,6 +4,7 @@ import { nearest } from './nearest.ts';
 it.each([
   ['findr', 'finder'],
   ['standrad', 'standard'],
+  ['fidner', 'finder'],
   ['b', null],
   ['zzzzzz', null],
   ['x'.repeat(10_000), null],

@@ -48,9 +48,16 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
   it.each([
     [['127.0.7.10', '-p', '22'], '"127.0.7.10" is no command', 'portolan scan 127.0.7.10 -p 22'],
     [['https://127.0.7.10'], '"https://127.0.7.10" is no command', 'portolan scan https://127.0.7.10'],
-    [['scna', '127.0.0.1'], '"scna" is no command', 'portolan scan'],
+    [['scna', '127.0.0.1'], '"scna" is no command', 'portolan scan 127.0.0.1'],
     [['-v', 'wrokspace'], '"wrokspace" is no command', 'portolan workspace'],
     [['-sS', '127.0.0.1'], 'flag -sS without a command', 'portolan scan -sS 127.0.0.1'],
+    [['scans', 'list'], '"scans" is no command', 'portolan scan list'],
+    [['show', 'latest'], '"show" is no command', 'portolan scan show latest'],
+    [['findings'], '"findings" is no command', 'portolan scan show latest'],
+    [['start'], '"start" is no command', 'portolan server start'],
+    [['--json', 'scan', '127.0.0.1'], 'flag --json without a command', 'portolan scan 127.0.0.1 --json'],
+    [['workspace', 'rm', 'x'], '"rm" is no command of workspace', 'portolan workspace delete x'],
+    [['job', 'create'], '"create" is no command of job', 'portolan job submit'],
     [['nonsense'], '"nonsense" is no command', 'portolan --help'],
     [['workspace', 'lst'], '"lst" is no command of workspace', 'portolan workspace list'],
     [['workspace', 'list', '--limt', '5'], 'unknown flag --limt', '--limit 5'],
@@ -62,6 +69,25 @@ describe.concurrent('a mistake ends with what to type instead', { timeout: 300_0
       code: 2,
       stdout: '',
       stderr: `portolan: ${message}\n  try: ${hint}\n`,
+    });
+  });
+
+  it.each([
+    ['ls', [], 'scan list'],
+    ['history', [], 'scan list'],
+    ['results', [], 'scan show latest'],
+    ['rm', ['x'], 'scan delete x'],
+    ['stop', ['x'], 'scan cancel x'],
+    ['report', ['latest'], 'scan export latest'],
+    ['run', ['127.0.0.1'], 'scan 127.0.0.1'],
+    ['start', [], 'scan TARGET'],
+    ['gc', [], 'workspace gc'],
+  ])('scan %s: a verb is no host name', async (verb, rest, hint) => {
+    const { code, stdout, stderr } = await home.run(['scan', verb, ...rest]);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `portolan: "${verb}" is no command of scan (a host of that name: --targets ${verb})\n  try: portolan ${hint}\n`,
     });
   });
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../command.ts';
 import { runInTerminal, runOnPseudoTerminal } from '../terminal.ts';
@@ -34,6 +35,46 @@ beforeAll(async () => {
 }, 240_000);
 
 const list = ['workspace', 'list'];
+
+describe('scan list, show, export', () => {
+  it.each([
+    [
+      ['list', '--json'],
+      ['list', '--format', 'json'],
+    ],
+    [
+      ['show', 'latest', '--json'],
+      ['show', 'latest', '--format', 'json'],
+    ],
+    [
+      ['export', 'latest', '--format', 'csv'],
+      ['export', 'latest', '--format', 'csv'],
+    ],
+  ])('scan %j is workspace %j', async (ofScan, ofWorkspace) => {
+    const [scan, workspace] = [
+      await home.run(['scan', ...ofScan]),
+      await home.run(['workspace', ...ofWorkspace]),
+    ];
+    expect(scan).toEqual(workspace);
+    expect([scan.code, scan.stderr]).toEqual([0, '']);
+  });
+
+  it('read the flags before their name, and reject those of scan alone', async () => {
+    const before = await home.run(['scan', '--format', 'csv', 'list']);
+    expect(before.stdout).toMatch(/^scan_id,status,/);
+    const foreign = await home.run(['scan', 'list', '--ports', '3']);
+    expect(foreign.stderr).toBe('portolan: --ports is a flag of scan, not of scan list\n');
+  });
+});
+
+describe('scan', () => {
+  it('reads a list of targets with -l, a name with --name', async () => {
+    writeFileSync(home.file('targets'), '127.0.0.7\n');
+    const words = ['-l', home.file('targets'), '--name', 'nightly', '--dry-run', '--json'];
+    const { stdout, stderr } = await home.run(['scan', ...words]);
+    expect([JSON.parse(stdout), stderr]).toMatchObject([{ targets: ['127.0.0.7'] }, '']);
+  });
+});
 
 describe('workspace list', () => {
   it('is a table of scans with counts at the right and relative times', async () => {
