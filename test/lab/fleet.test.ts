@@ -25,6 +25,7 @@ interface HostResult {
   device_type: string | null;
   identity?: { kind: string; value: string }[];
   ports: PortResult[];
+  vulnerabilities?: { id: string; class: string; cpe: string | null }[];
 }
 
 interface PortResult {
@@ -32,6 +33,7 @@ interface PortResult {
   protocol: string;
   state: string;
   service: { name: string; product: string | null; version: string | null } | null;
+  vulnerabilities?: { id: string; class: string; cpe: string | null }[];
   tls: { certificate: { subject: string; self_signed: boolean } | null } | null;
 }
 
@@ -57,7 +59,7 @@ let result: ScanResult;
 beforeAll(async () => {
   const workspace = join(inject('fleetFolder'), 'workspace');
   const started = performance.now();
-  const target = [fleet.network, '--profile', 'standard', '--ports', ports.join(',')];
+  const target = [fleet.network, '--profile', 'standard', '--vuln', '--ports', ports.join(',')];
   run = await onScanner([portolan, 'scan', ...target, '--format', 'json', '--workspace-dir', workspace]);
   const seconds = (performance.now() - started) / 1000;
   result = parseResult(run);
@@ -103,6 +105,16 @@ describe('each service is named', () => {
       expect(find(truth)?.tls?.certificate).toMatchObject({ subject: 'CN=lab.test', self_signed: true });
     },
   );
+});
+
+test('of a version alone nothing is claimed: every CVE is possible, since Debian has patched these', () => {
+  const claims = result.results.flatMap((host) => [
+    ...(host.vulnerabilities ?? []),
+    ...host.ports.flatMap((port) => port.vulnerabilities ?? []),
+  ]);
+  const byVersion = claims.filter(({ cpe }) => cpe !== null);
+  expect(byVersion.length).toBeGreaterThan(0);
+  expect(byVersion.filter((claim) => claim.class !== 'possible')).toEqual([]);
 });
 
 describe('each host is told', () => {

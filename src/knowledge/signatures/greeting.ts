@@ -78,10 +78,8 @@ export const greetingSignatures: readonly Signature[] = [
   ),
   ssh('ssh.twisted', 'Twisted Conch', 'twisted:twisted', '^Twisted(?:_<v>)?', 'Twisted_22.4.0', '22.4.0'),
   ssh.prefix('ssh.asyncssh', 'AsyncSSH', 'asyncssh_project:asyncssh', 'AsyncSSH_2.13.1', '2.13.1'),
-  ssh('ssh.erlang', 'Erlang SSH', 'erlang:erlang\\/otp', '^Erlang(?:/<v>)?', 'Erlang/4.15.2', '4.15.2', {
-    cpe: { part: 'a', vendor: 'erlang', product: 'erlang/otp' },
-    vendor: 'erlang',
-  }),
+  // The number of the ssh application, not that of the OTP release that it belongs to.
+  ssh('ssh.erlang', 'Erlang SSH', 'erlang:ssh', '^Erlang(?:/<v>)?', 'Erlang/4.15.2', '4.15.2'),
   ssh('ssh.wolfssh', 'wolfSSH', 'wolfssl:wolfssh', '^wolfSSHv?<v>', 'wolfSSHv1.4.12', '1.4.12'),
   ssh.prefix('ssh.sun', 'Sun SSH', 'oracle:sunssh', 'Sun_SSH_1.1.5', '1.1.5', { os: { family: 'solaris' } }),
   ssh(

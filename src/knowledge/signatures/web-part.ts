@@ -29,7 +29,8 @@ export const webPartSignatures: readonly Signature[] = [
     'wolfSSL/5.5.4',
     '5.5.4',
   ),
-  component('part.gnutls', 'GnuTLS', 'gnu:gnutls', '^(?:GnuTLS|mod_gnutls)/<v>', 'GnuTLS/3.7.9', '3.7.9'),
+  component.prefix('part.gnutls', 'GnuTLS', 'gnu:gnutls', 'GnuTLS/3.7.9', '3.7.9'),
+  component.prefix('part.mod-gnutls', 'mod_gnutls', 'mod_gnutls', 'mod_gnutls/0.12.1', '0.12.1'),
   component.prefix('part.nss', 'Mozilla NSS', 'mozilla:network_security_services', 'NSS/3.16.2', '3.16.2'),
   component(
     'part.php',
@@ -60,7 +61,23 @@ export const webPartSignatures: readonly Signature[] = [
     'mod_jk/1.2.46',
     '1.2.46',
   ),
-  component.prefix('part.mod-ssl', 'mod_ssl', 'modssl:mod_ssl', 'mod_ssl/2.8.31', '2.8.31'),
+  component(
+    'part.mod-ssl',
+    'mod_ssl',
+    'modssl:mod_ssl',
+    '^mod_ssl/(?P<version>2\\.[5-9]\\.\\d+)',
+    'mod_ssl/2.8.31',
+    '2.8.31',
+  ),
+  // A part of Apache httpd since 2.0, with its number.
+  component(
+    'part.mod-ssl-httpd',
+    'mod_ssl',
+    'apache',
+    '^mod_ssl/(?P<version>2\\.[0-4]\\.\\d+)',
+    'mod_ssl/2.4.62',
+    '2.4.62',
+  ),
   component.prefix('part.mod-nss', 'mod_nss', 'mod_nss_project:mod_nss', 'mod_nss/1.0.14', '1.0.14'),
   component(
     'part.mod-security',

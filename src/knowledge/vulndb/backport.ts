@@ -232,6 +232,10 @@ export function evaluateBackport(build: PackageBuild, cve: string, source: CveSo
   });
   const { distribution, release } = build;
   if (build.origin === 'shipped') return open(keptNote(build));
+  if (build.origin === 'unknown')
+    return open(
+      'The version alone does not show who built the program: a package of a distribution may have the fix without a new upstream version.',
+    );
   if (distribution === null) return open(null);
   const title = release === null ? titleOf(distribution) : `${titleOf(distribution)} ${release}`;
   if (build.origin === 'presumed')

@@ -41,6 +41,14 @@ test('what the builtin catalog knows flaws of is named by a signature, or is kno
   expect(unnamed).toEqual(Object.keys(silent).sort());
 });
 
+test('the number of a part is no number of the whole', () => {
+  const cpesOf = (source: string, text: string) =>
+    builtinRules.match(source, text).flatMap(({ cpe }) => cpe ?? []);
+  expect(cpesOf('ssh.software', 'Erlang/4.15.2')).toEqual(['cpe:2.3:a:erlang:ssh:4.15.2:*:*:*:*:*:*:*']);
+  expect(cpesOf('http.component', 'mod_ssl/2.4.62')).toEqual([]);
+  expect(cpesOf('http.component', 'mod_gnutls/0.12.1')).toEqual([]);
+});
+
 test('a signature calls a product what it is: a flaw of an application is none of an operating system', () => {
   const parts = new Map<string, Set<string>>();
   for (const { record } of builtinEntries) {

@@ -35,4 +35,5 @@ test('what vendors build themselves, and what they do not', () => {
   expect(isVendorBuilt('f5:nginx')).toBe(false);
   expect(isVendorBuilt('vmware:rabbitmq')).toBe(false);
   expect(isVendorBuilt('apache:activemq')).toBe(false);
+  expect(isVendorBuilt('apache:solr')).toBe(true);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { builtinCves } from './builtin.ts';
 import type { CpeMatch, CveRank, CveRecord, CveSource, DistroFix } from './cve-record.ts';
 import { assess, findCves, type HostFacts, rankReason, type SeenProduct } from './verdict.ts';
 
@@ -115,15 +116,34 @@ describe('how sure a claim is', () => {
     expect(presumed.backportNote).toMatch(/^The host runs Debian 12/);
   });
 
-  test('an upstream build is certain, one of unknown origin likely', () => {
+  test('an upstream build is certain, a version alone is possible at most', () => {
     const apache = record('CVE-2024-0002', 9, criterion('apache:http_server', { endExcluding: '2.4.60' }));
     const upstream = seen('apache:http_server', '2.4.52', { revision: 'Win64' });
     expect(assess(apache, upstream, nowhere, source())).toMatchObject({ class: 'certain', confidence: 0.95 });
     expect(assess(apache, seen('apache:http_server', '2.4.52'), nowhere, source())).toMatchObject({
-      class: 'likely',
-      confidence: 0.75,
-      backportNote: null,
+      class: 'possible',
+      confidence: 0.55,
+      backportNote: expect.stringContaining('The version alone does not show who built the program'),
     });
+  });
+
+  test.each(['vendor:product', 'apache:activemq', 'zabbix:zabbix', 'f5:nginx'])(
+    'the version of %s alone is possible at most, on any Linux',
+    (product) => {
+      const flaw = record('CVE-2024-0009', 9, criterion(product, { endExcluding: '99' }));
+      expect(assess(flaw, seen(product, '1.2.3'), nowhere, source()).class).toBe('possible');
+      expect(assess(flaw, seen(product, '1.2.3'), onDebian, source()).class).toBe('possible');
+    },
+  );
+
+  test('a number is compared on its own scale: that of the ssh application of Erlang is no OTP release', () => {
+    const ids = (product: string, version: string) =>
+      findCves(seen(product, version), nowhere, builtinCves).map(({ record: { id } }) => id);
+    expect(ids('erlang:ssh', '4.15.3.12')).toEqual([]);
+    expect(ids('erlang:ssh', '5.1.4.8')).toEqual([]);
+    expect(ids('erlang:ssh', '5.2.10')).toEqual([]);
+    expect(ids('erlang:ssh', '5.2.9')).toEqual(['CVE-2025-32433']);
+    expect(ids('erlang:erlang\\/otp', '25.3.2')).toEqual(['CVE-2025-32433']);
   });
 
   describe('builds of others than upstream', () => {
@@ -172,7 +192,10 @@ describe('how sure a claim is', () => {
       '%s %s with the suffix %s is a build of upstream or of unknown origin',
       (product, version, revision) => {
         const flaw = record('CVE-2024-0009', 9, criterion(product, { endExcluding: '99' }));
-        expect(classes(flaw, seen(product, version, { revision }))).toBe('likely');
+        expect(assess(flaw, seen(product, version, { revision }), nowhere, source())).toMatchObject({
+          class: 'possible',
+          confidence: 0.55,
+        });
       },
     );
 

@@ -56,6 +56,7 @@ const worth = {
   certain: 0.95,
   confirmedByVendor: 0.9,
   likely: 0.75,
+  unknownBuilder: 0.55,
   revisionWithoutData: 0.5,
   revisionNotShown: 0.4,
   otherBuild: 0.35,
@@ -177,10 +178,12 @@ function gradeBuild(build: PackageBuild, backport: BackportVerdict): Grade {
       : { level: 'likely', value: worth.confirmedByVendor, limits: ['The package revision is unknown.'] };
   }
   if (build.origin === 'upstream') return { level: 'certain', value: worth.certain, limits: [] };
-  if (build.origin === 'unknown')
-    return { level: 'likely', value: worth.likely, limits: ['Who built the program is unknown.'] };
-  const value = build.revision === null ? worth.revisionNotShown : worth.revisionWithoutData;
-  return { level: 'possible', value, limits: [] };
+  return { level: 'possible', value: worthOf(build), limits: [] };
+}
+
+function worthOf({ origin, revision }: PackageBuild): number {
+  if (origin === 'unknown') return worth.unknownBuilder;
+  return revision === null ? worth.revisionNotShown : worth.revisionWithoutData;
 }
 
 /** A record that concerns a product, with its verdict and rank. */

@@ -104,10 +104,14 @@ export const sshCves = [
     ],
     { title: 'The SSH server does not check that a client has authenticated before it serves requests' },
   ),
-  cvesOf('a:erlang:erlang/otp')(
+  cve(
     'CVE-2025-32433',
     'NLNN/C/HHH',
-    ['< 25.3.2.20', '>= 26.0, < 26.2.5.11', '>= 27.0, < 27.3.3'],
+    {
+      'a:erlang:erlang/otp': ['< 25.3.2.20', '>= 26.0, < 26.2.5.11', '>= 27.0, < 27.3.3'],
+      // The ssh application has numbers of its own.
+      'a:erlang:ssh': ['< 4.15.3.12', '>= 5.0, < 5.1.4.8', '>= 5.2, < 5.2.10'],
+    },
     { title: 'The SSH server of Erlang/OTP runs commands of clients that have not authenticated' },
   ),
 ];
