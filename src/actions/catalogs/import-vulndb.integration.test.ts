@@ -51,6 +51,7 @@ describe('importVulndb', () => {
       kev_count: 1,
       epss_count: 1,
       fix_count: 0,
+      lacks: 'The data here has no fixes of distributions: portolan vulndb sync fetches them.',
       synced_at: manifest.created_at,
       sources: ['builtin', 'epss', 'kev', 'nvd'],
       notices: [

@@ -1,7 +1,7 @@
 import { knownExploited } from '../../knowledge/vulndb/builtin/known-exploited.ts';
 import { builtinCves, builtinEntries } from '../../knowledge/vulndb/builtin.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
-import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
+import { type GenerationManifest, lacksOf } from '../../knowledge/vulndb/generation/manifest.ts';
 
 /** The vulnerability data in use: counts of the imported data, or of the builtin catalog without any. */
 export interface VulndbState {
@@ -12,6 +12,8 @@ export interface VulndbState {
   epss_count: number;
   /** Fix statements of distributions. */
   fix_count: number;
+  /** What the data lacks, and the command that fetches it; null = nothing. */
+  lacks: string | null;
   /** The last import or sync. */
   synced_at: string | null;
   sources: string[];
@@ -36,6 +38,7 @@ export function stateOf(manifest: GenerationManifest | null): VulndbState {
     kev_count: manifest?.counts.kev ?? knownExploited.size,
     epss_count: manifest?.counts.epss ?? 0,
     fix_count: manifest?.counts.fixes ?? 0,
+    lacks: manifest ? lacksOf(manifest.counts) : builtinCves.lacks,
     synced_at: manifest?.created_at ?? null,
     sources: ['builtin', ...names.toSorted()],
     notices: [...(names.includes('nvd') ? [nvdNotice] : []), ...(names.includes('epss') ? [epssNotice] : [])],

@@ -120,7 +120,7 @@ export async function showVulndbStats({ format }: { format: string }, global: Gl
   ];
   printFacts(facts, global);
   for (const notice of state.notices) note(notice);
-  if (manifest === null) note('no data yet; run portolan vulndb sync, or portolan vulndb import FILE');
+  if (state.lacks !== null) note(state.lacks);
 }
 
 /** Rejects an import whose data would be lost when the command ends. */

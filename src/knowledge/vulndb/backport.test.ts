@@ -35,6 +35,7 @@ function source(...statements: string[]): CveSource {
   });
   return {
     version: 'test',
+    lacks: null,
     lookup: () => [],
     rank: () => ({ kev: null, epss: null }),
     fixes: (distribution, release) =>

@@ -39,6 +39,7 @@ const byId = new Map(builtinEntries.map((entry) => [entry.record.id, entry]));
 /** The most important CVEs of network services: the data available before any import. */
 export const builtinCves: CveSource = {
   version: 'builtin-2026-11-21',
+  lacks: `The data here is the builtin list of ${builtinEntries.length} CVEs, without EPSS scores and the fixes of distributions: portolan vulndb sync fetches them.`,
   lookup: (vendor, product) => byProduct.get(vulndbProductKey(vendor, product)) ?? [],
   rank: (id) => ({ kev: knownExploited.get(id) ?? null, epss: null }),
   fixes: () => [],

@@ -49,6 +49,7 @@ interface Facts {
 function source({ records = [], fixes = [], ranks = {} }: Facts = {}): CveSource {
   return {
     version: 'test',
+    lacks: null,
     lookup: (vendor, product) =>
       records.filter((each) =>
         JSON.stringify(each.configurations).includes(`cpe:2.3:a:${vendor}:${product}:`),

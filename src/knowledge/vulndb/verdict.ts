@@ -83,15 +83,20 @@ export function assess(record: CveRecord, seen: SeenProduct, host: HostFacts, so
   if (other?.unaffected.has(record.id)) return unaffected(applicability, seen, other);
   const backport = evaluateBackport(build, record.id, source);
   if (backport.status === 'fixed_by_vendor') {
-    const fixed = verdictOf('none', 0, applicability, seen, backport);
+    const fixed = verdictOf('none', 0, applicability, seen, backport.note);
     return { ...fixed, outcome: 'fixed_by_vendor' };
   }
   const graded = grade(applicability, build, backport, seen.confidence);
   const { level, value, limits } =
     other && !namesPlatform(record, applicability) ? asOther(graded, other) : graded;
-  const verdict = verdictOf(level, value * seen.confidence, applicability, seen, backport);
+  const note = level === 'possible' ? sentences(backport.note, source.lacks) : backport.note;
+  const verdict = verdictOf(level, value * seen.confidence, applicability, seen, note);
   verdict.reasons.push(...limits);
   return { ...verdict, origin: build.origin };
+}
+
+function sentences(...texts: (string | null)[]): string | null {
+  return texts.filter((text) => text !== null).join(' ') || null;
 }
 
 function unaffected(applicability: Applicability, seen: SeenProduct, { name }: OtherBuild): CveVerdict {
@@ -128,9 +133,8 @@ function verdictOf(
   confidence: number,
   applicability: Applicability,
   seen: SeenProduct,
-  backport: BackportVerdict | null,
+  note: string | null,
 ): CveVerdict {
-  const note = backport?.note ?? null;
   return {
     class: level,
     outcome: applicability.outcome,

@@ -11,6 +11,7 @@ export function withBuiltin(imported: CveSource | null): CveSource {
   const remembered = new Map<string, CveRecord[]>();
   return {
     version: imported.version,
+    lacks: imported.lacks,
     lookup(vendor, product) {
       const key = `${vendor} ${product}`;
       const known = remembered.get(key);

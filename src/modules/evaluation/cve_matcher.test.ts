@@ -51,6 +51,7 @@ const ids = (findings: HostFinding[]) => findings.map(({ id }) => id);
 const imported = (record: Partial<CveRecord>, more: Partial<CveSource> = {}): CveSource =>
   withBuiltin({
     version: '20261121T000000Z-abcdef',
+    lacks: null,
     lookup: (vendor, product) =>
       vendor === 'apache' && product === 'http_server'
         ? [{ ...(builtinCves.lookup(vendor, product)[0] as CveRecord), source: 'nvd', ...record }]
@@ -136,12 +137,16 @@ describe('cve_matcher', () => {
     expect(debian?.confidence).toBeLessThan(own?.confidence ?? 0);
     expect(debian?.backport_note).toContain('2+deb12u2');
     expect(debian?.class).toBe('possible');
+    expect(debian?.backport_note).toMatch(
+      /The data here is the builtin list of \d+ CVEs, without EPSS scores and the fixes of distributions: portolan vulndb sync fetches them\.$/,
+    );
     expect(debian?.remediation).toContain("distribution's security update");
   });
 
   test('what the installed revision fixes is no finding: the last record of a port holds', async () => {
     const source = withBuiltin({
       version: 'test',
+      lacks: null,
       lookup: () => [],
       rank: () => ({ kev: null, epss: null }),
       fixes: (_distribution, _release, cve) => [

@@ -29,6 +29,7 @@ describe.runIf(canRun('dashboard'))('the dashboard', () => {
       await expect.poll(() => heading(ui)).toBe('Start a first scan');
       await ui.page.getByRole('heading', { name: 'What this machine allows' }).waitFor();
       await ui.page.getByText('built in only').waitFor();
+      await ui.page.getByText('portolan vulndb sync').waitFor();
       await ui.picture('first-scan');
       await ui.expectGood();
     });

@@ -18,7 +18,13 @@ import {
   shardHash,
 } from './generation-format.ts';
 import { manifestOf, openCurrent } from './generation-pointer.ts';
-import { type GenerationFile, type GenerationManifest, generationFiles, newerFiles } from './manifest.ts';
+import {
+  type GenerationFile,
+  type GenerationManifest,
+  generationFiles,
+  lacksOf,
+  newerFiles,
+} from './manifest.ts';
 import { decodeRecord, unpackScores } from './record-code.ts';
 import { StoredRecord } from './stored-record.ts';
 
@@ -100,6 +106,10 @@ class Generation implements Vulndb {
 
   get version(): string {
     return this.manifest.generation;
+  }
+
+  get lacks(): string | null {
+    return lacksOf(this.manifest.counts);
   }
 
   close(): void {

@@ -85,6 +85,17 @@ export function readGenerationManifest(text: string): GenerationManifest {
   return value as GenerationManifest;
 }
 
+/** What the data lacks, in one sentence; null = nothing. */
+export function lacksOf({ cves, epss, fixes }: GenerationManifest['counts']): string | null {
+  const missing = [
+    ...(cves === 0 ? ['CVEs beside the builtin ones'] : []),
+    ...(epss === 0 ? ['EPSS scores'] : []),
+    ...(fixes === 0 ? ['fixes of distributions'] : []),
+  ];
+  if (missing.length === 0) return null;
+  return `The data here has no ${missing.join(', no ')}: portolan vulndb sync fetches them.`;
+}
+
 function isTime(value: unknown): boolean {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }

@@ -47,6 +47,7 @@ describe('GET /vulndb', () => {
       kev_count: expect.any(Number),
       epss_count: 0,
       fix_count: 0,
+      lacks: expect.stringContaining('portolan vulndb sync'),
       synced_at: null,
       sources: ['builtin'],
       notices: [],

@@ -13,6 +13,9 @@ const vulndbSchema = Type.Object(
     kev_count: countSchema,
     epss_count: countSchema,
     fix_count: countSchema,
+    lacks: Type.Union([Type.String(), Type.Null()], {
+      description: 'what the data lacks, and the command that fetches it',
+    }),
     synced_at: nullableText,
     sources: Type.Array(Type.String()),
     notices: Type.Array(Type.String(), { description: 'notices to display with the data' }),

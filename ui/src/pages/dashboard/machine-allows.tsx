@@ -46,10 +46,10 @@ export function MachineAllows() {
         )}
         {vulndb && (
           <Fact
-            isGood={vulndb.synced_at !== null}
+            isGood={vulndb.lacks === null}
             title="Vulnerability data"
             text={`${vulndb.synced_at === null ? 'built in only' : 'imported'}, ${count(vulndb.cve_count)} CVEs`}
-            remedy={vulndb.synced_at === null && 'The full data: portolan vulndb sync.'}
+            remedy={vulndb.lacks ?? false}
           />
         )}
         <Fact

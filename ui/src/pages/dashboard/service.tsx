@@ -40,6 +40,7 @@ export function Service() {
               <>
                 {count(vulndb.cve_count)} CVEs,{' '}
                 {vulndb.synced_at === null ? 'built in' : <TimeText at={vulndb.synced_at} relative />}
+                {vulndb.lacks && <p className="text-size-12 text-text-2">{vulndb.lacks}</p>}
               </>
             ),
           },
