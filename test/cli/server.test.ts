@@ -204,27 +204,43 @@ describe('server start', () => {
     expect(ended.stderr).toContain('--bind');
   });
 
-  it('scans this machine first, prints a line that works, and stops cleanly', async () => {
-    const other = new Home();
-    const first = new StartedServer(['--bind', '127.0.0.1:0', '--first-scan'], other.env);
-    try {
-      await first.until(/The server keeps running/);
-      expect(first.output).toMatch(/^Web UI {3}http:\/\/127\.0\.0\.1:\d+\/ui\/\n/m);
-      expect(first.output).toMatch(/This scan in the Web UI {3}http:\S+\/ui\/scans\/\d{8}-\d{6}-\w{6}\n/);
-      expect(first.output).toMatch(/^\d+ hosts? up|0 of \d+ address/m);
-      const [, url = ''] = /curl -X POST (\S+)/.exec(first.output) ?? [];
-      const [, token = ''] = /Bearer (\S+)'/.exec(first.output) ?? [];
-      const [, body = ''] = /-d '(.*)'/.exec(first.output) ?? [];
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const answer = await fetch(url, { method: 'POST', headers, body });
-      expect(answer.status).toBe(201);
-      expect(await first.stop('SIGINT')).toBe(0);
-      expect((await other.run(['server', 'status'])).code).toBe(4);
-    } finally {
-      await first.stop('SIGKILL');
-      other.remove();
-    }
-  });
+  it.each([
+    { auth: 'false', variable: '' },
+    { auth: 'true', variable: 'SERVICE_API_TOKEN=' },
+  ])(
+    'scans this machine first, ends with the next click and command, and stops cleanly (tokens: $auth)',
+    async ({ auth, variable }) => {
+      const other = new Home();
+      const env = { ...other.env, SERVICE_SERVER__API__AUTH: auth };
+      const first = new StartedServer(['--bind', '127.0.0.1:0', '--first-scan'], env);
+      try {
+        await first.until(/scan 192\.168\.1\.0\/24 --vuln\n/);
+        expect(first.output).toMatch(/^Web UI {3}http:\/\/127\.0\.0\.1:\d+\/ui\/\n/m);
+        expect(first.output).toMatch(/^This scan {1,3}http:\S+\/ui\/scans\/\d{8}-\d{6}-\w{6}\n/m);
+        expect(first.output).toMatch(/^\d+ hosts? up|0 of \d+ address/m);
+        const [page = '', command = ''] = first.output.trimEnd().split('\n').slice(-2);
+        expect(page).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/ui\/scans\/new$/);
+        const [, token = ''] = /^ {2}(.*)bin\/portolan scan 192\.168\.1\.0\/24 --vuln$/.exec(command) ?? [];
+        expect(token.startsWith(variable)).toBe(true);
+        expect(first.output.includes('svc_')).toBe(variable !== '');
+        const { origin, port } = new URL(page.trim());
+        const words = ['scan', '127.0.0.1', '-p', port, '--format', 'json', '--server', origin];
+        const secret = { SERVICE_API_TOKEN: token.split('=')[1]?.trim() ?? '' };
+        const { results } = JSON.parse((await other.run(words, { env: secret })).stdout) as {
+          results: { ports: { service: object }[] }[];
+        };
+        expect(results[0]?.ports[0]?.service).toMatchObject({
+          product: 'Portolan',
+          version: auth === 'true' ? null : expect.stringMatching(/^\d+\.\d+/),
+        });
+        expect(await first.stop('SIGINT')).toBe(0);
+        expect((await other.run(['server', 'status'])).code).toBe(4);
+      } finally {
+        await first.stop('SIGKILL');
+        other.remove();
+      }
+    },
+  );
 });
 
 describe('server stop', () => {

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { firstScanToken } from '../../actions/access/first-scan-token.ts';
+import { requiresTokens } from '../../config/required-tokens.ts';
 import type { Config } from '../../config/schema.ts';
 import { openStore } from '../../store/open.ts';
 import { openWorkspace } from '../../workspace/workspace.ts';
@@ -44,15 +46,12 @@ export async function runFirstScan(
   } finally {
     view.end();
   }
-  print(nextSteps(server.url, token, shown));
+  print(nextSteps(server.url, token, ui, shown));
 }
 
-/**
- * A token for one day, so that the printed command works whether the API requires one or not. Null without a
- * workspace: a temporary store cannot be shared.
- */
+/** A token for one day; null where none is needed, and without a workspace: a temporary store cannot be shared. */
 async function firstToken(config: Config): Promise<string | null> {
-  if (!config.workspace.enabled) return null;
+  if (!config.workspace.enabled || !requiresTokens(config)) return null;
   const workspace = await openWorkspace(config.workspace.dir);
   const store = await openStore(config.queue.url ?? workspace.storeFile);
   try {
@@ -67,21 +66,24 @@ function uiAddress(url: string, { server }: Config): string | null {
   return server.ui.enabled ? `${url}${server.ui.path}` : null;
 }
 
-/** @param page of the scan in the Web UI; null without one */
-function nextSteps(url: string, token: string | null, page: string | null): string {
-  const header = token === null ? '' : `    -H 'Authorization: Bearer ${token}' \\\n`;
-  const seen = page === null ? '' : `\nThis scan in the Web UI   ${page}\n`;
-  return `${seen}
-Scan something else${token === null ? '' : ' (the token is valid for 24 hours)'}:
+/**
+ * What to do next: the last two lines are a click and a command.
+ * @param ui address of the Web UI; null without one
+ * @param page of the scan in the Web UI
+ */
+function nextSteps(url: string, token: string | null, ui: string | null, page: string | null): string {
+  const program = existsSync('bin/portolan') ? 'bin/portolan' : 'portolan';
+  const variable = token === null ? '' : `SERVICE_API_TOKEN=${token} `;
+  const facts = [
+    ...(page === null ? [] : [['This scan', page]]),
+    ['API', `${url}/api/v1/docs`],
+    ['Tutorial', 'docs/tutorial.md'],
+    ...(token === null ? [] : [['Token', `${token} (24 hours)`]]),
+  ];
+  return `
+${facts.map(([name = '', value]) => `${name.padEnd(10)}${value}\n`).join('')}
+The server keeps running; Ctrl-C stops it. Scan a network of yours, here or in another terminal:
 
-  curl -X POST ${url}/api/v1/scans \\
-${header}    -H 'Content-Type: application/json' \\
-    -d '{"targets": ["${firstTarget}"], "profile": "quick"}'
-
-Tutorial            docs/tutorial.md
-API documentation   ${url}/api/v1/docs
-OpenAPI 3.1         ${url}/api/v1/openapi.json
-
-The server keeps running. Ctrl-C stops it.
+${ui === null ? '' : `  ${ui}/scans/new\n`}  ${variable}${program} scan 192.168.1.0/24 --vuln
 `;
 }

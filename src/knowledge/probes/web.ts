@@ -74,6 +74,8 @@ export const webProbes: readonly Probe[] = [
     '/api/v1/version',
     /<title>[^<]{0,80}(?:Gitea|Forgejo)|\r\nSet-Cookie: i_like_(?:gitea|forgejo)=/i,
   ),
+  // Its root redirects or rejects, with a request id.
+  page('portolan-version', '/api/v1/version', /\r\nX-Request-Id: req_[0-9a-f]{12}\r\n/i),
   page('sonarqube-version', '/api/server/version', /<title>SonarQube</),
   page('cloud-status', '/status.php', /<title>[^<]{0,80}(?:Nextcloud|ownCloud)|\r\nSet-Cookie: __Host-nc_/i),
   page(

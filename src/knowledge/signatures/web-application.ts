@@ -103,11 +103,26 @@ export const webApplicationSignatures: readonly Signature[] = [
     { revision: '{revision}' },
   ),
   body(
+    'portolan.version',
+    'Portolan',
+    null,
+    String.raw`^\{"data":\{"version":"<v>","commit":(?:null|"[0-9a-f]{40}"),"built_at":`,
+    '{"data":{"version":"0.1.0","commit":null,"built_at":null,"node":"v24.0.0","api":"v1"},"meta":{}}',
+    '0.1.0',
+  ),
+  body(
     'portolan.api',
     'Portolan',
     null,
-    String.raw`^\{"error":\{"code":"[a-z_]+","message":"Path not found\. The API documentation is at /api/v1/docs\.`,
-    '{"error":{"code":"not_found","message":"Path not found. The API documentation is at /api/v1/docs.","details":{}}}',
+    String.raw`^\{"error":\{"code":"[a-z_]+","message":"(?:Path not found\. The API documentation is at /api/v1/docs\.|Missing or invalid API token; send Authorization: Bearer <API_TOKEN>\.)`,
+    [
+      {
+        text: '{"error":{"code":"not_found","message":"Path not found. The API documentation is at /api/v1/docs.","details":{}}}',
+      },
+      {
+        text: '{"error":{"code":"unauthorized","message":"Missing or invalid API token; send Authorization: Bearer <API_TOKEN>.","details":{}}}',
+      },
+    ],
   ),
   body(
     'shellinabox.page',

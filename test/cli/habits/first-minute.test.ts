@@ -41,8 +41,9 @@ describe('npm ci', () => {
 
 describe('npm start', () => {
   /** Ends the server when its first scan begins, as Ctrl-C does. */
-  const start = () =>
+  const start = (auth: boolean) =>
     home.start(['server', 'start', '--bind', '127.0.0.1:0', '--first-scan'], {
+      env: { SERVICE_SERVER__API__AUTH: String(auth) },
       started: (child) => {
         let output = '';
         const read = (chunk: Buffer) => {
@@ -56,8 +57,11 @@ describe('npm start', () => {
       },
     });
 
-  it('leaves one active token, however often it starts', async () => {
-    for (const starts of [1, 2]) expect({ starts, code: (await start()).code }).toEqual({ starts, code: 0 });
+  it('leaves one active token where one is needed, however often it starts, and else none', async () => {
+    expect((await start(false)).code).toBe(0);
+    expect((await home.run(['server', 'token', 'list'])).stdout).not.toContain('first-scan');
+    for (const starts of [1, 2])
+      expect({ starts, code: (await start(true)).code }).toEqual({ starts, code: 0 });
     const { stdout } = await home.run(['server', 'token', 'list', '--format', 'json']);
     const { tokens } = JSON.parse(stdout) as { tokens: { name: string; status: string }[] };
     expect(tokens.map(({ name, status }) => `${name} ${status}`)).toEqual(['first-scan active']);
