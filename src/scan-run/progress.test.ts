@@ -71,6 +71,22 @@ describe('ProgressMeter', () => {
     expect(meter.final(true, ended)).toMatchObject({ tried: 1000, not_tried: 0, percent: 100 });
   });
 
+  it('counts what a canceled sweep never came to as not tried, in the stage too', () => {
+    const sweeps = { name: 'test', nodes: [node('find', 'discovery'), sweepOf('22,80,443,8000-8096')] };
+    const meter = new ProgressMeter(sweeps, 100, 0);
+    // The module has reported the rest of its batch as done with; most of that was not tried.
+    meter.report('sweep', 10, undefined);
+    const coverage = { open: 1, closed: 30, filtered: 9, not_tried: 160 };
+    for (const status of ['completed', 'failed'] as const) {
+      const canceled = [stage('find', 'completed'), { ...stage('sweep', status), coverage }];
+      meter.measure(canceled, 0, counts(10, 1));
+      expect(meter.final(false, canceled)).toMatchObject({ tried: 40, not_tried: 960, unit: 'ports' });
+      expect(canceled[1]).toMatchObject({ done: 40, total: 1000, coverage: { ...coverage, not_tried: 960 } });
+    }
+    const whole = [stage('find', 'completed'), { ...stage('sweep', 'completed'), coverage }];
+    expect(new ProgressMeter(sweeps, 100, 0).final(true, whole)).toMatchObject({ tried: 40, not_tried: 160 });
+  });
+
   it('counts hosts without a stage that looks for ports', () => {
     const meter = new ProgressMeter({ name: 'test', nodes: [node('find', 'discovery')] }, 100, 0);
     meter.report('find', 30, 100);

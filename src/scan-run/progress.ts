@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import type { PortCoverage } from '../domain/host.ts';
 import { RateRecorder } from '../domain/rate-history.ts';
 import type { RateHistory, ScanCounts, ScanProgress, StageRecord } from '../domain/scan.ts';
 import { afterEnd, initialProgress } from '../domain/scan-progress.ts';
@@ -30,6 +31,8 @@ interface Work {
   total: number | undefined;
   /** Ports per host of a stage that looks for open ports; its work is reported in hosts. 0 = another stage. */
   ports: number;
+  /** What became of its ports, once the scan has ended. */
+  covered: PortCoverage | null;
 }
 
 export interface MeterOptions {
@@ -120,11 +123,14 @@ export class ProgressMeter {
     return this.#remaining.estimate(work, this.#percent, now - this.#startedAt - this.#hold.pausedMs);
   }
 
-  /** Progress of an ended scan. Work that was cut short does not count as done. */
+  /** Progress of an ended scan. Work that was cut short does not count as done; also sets the work of the stages. */
   final(completed: boolean, stages: StageRecord[]): ScanProgress {
     const ended = idsOf(stages.filter(({ status }) => status === 'completed'));
     this.#rates.measure(stages, performance.now());
-    for (const stage of stages) this.#showWork(stage, ended);
+    for (const stage of stages) {
+      this.#account(stage, completed && ended.has(stage.instance_id), ended);
+      this.#showWork(stage, ended);
+    }
     return {
       ...initialProgress(),
       ...afterEnd,
@@ -174,12 +180,28 @@ export class ProgressMeter {
 
   /** Work in ports; while hosts are still being found, that of the hosts found so far. */
   #portsOf(work: Work, ended: Set<string>): { done: number; total: number; isWhole: boolean } {
+    if (work.covered) {
+      const { open, closed, filtered, not_tried } = work.covered;
+      const tried = open + closed + filtered;
+      return { done: tried, total: tried + not_tried, isWhole: true };
+    }
     const known = work.total ?? this.#inputTotal(work.node, ended);
     const found = Math.max(this.#counts.live_hosts, work.done);
     const total = Math.ceil((known ?? found) * work.ports);
     const isOverNow = ended.has(work.node.instanceId);
     const done = isOverNow ? total : Math.min(total, Math.round(work.done * work.ports));
     return { done, total, isWhole: known !== undefined };
+  }
+
+  /** What a sweep that was cut short never came to was not tried. */
+  #account(stage: StageRecord, isWhole: boolean, ended: Set<string>): void {
+    const work = this.#work.get(stage.instance_id);
+    if (!work || work.ports === 0 || work.node.skipped) return;
+    const { open, closed, filtered, not_tried } = stage.coverage ?? noPorts;
+    const left = this.#portsOf(work, ended).total - open - closed - filtered;
+    if (!stage.coverage && (isWhole || left <= 0)) return;
+    stage.coverage = { open, closed, filtered, not_tried: isWhole ? not_tried : Math.max(not_tried, left) };
+    work.covered = stage.coverage;
   }
 
   #showWork(stage: StageRecord, ended: Set<string>): void {
@@ -232,8 +254,10 @@ export class ProgressMeter {
 
 function workOf(node: PlannedNode): Work {
   const { tcp, udp } = findsPorts(node) ? portsOfNode(node) : { tcp: [], udp: [] };
-  return { node, done: 0, total: undefined, ports: tcp.length + udp.length };
+  return { node, done: 0, total: undefined, ports: tcp.length + udp.length, covered: null };
 }
+
+const noPorts: PortCoverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
 
 function idsOf(stages: readonly StageRecord[]): Set<string> {
   return new Set(stages.map(({ instance_id }) => instance_id));

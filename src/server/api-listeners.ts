@@ -74,7 +74,7 @@ export class ApiListeners implements Component {
       if (this.#tls === null) return undefined;
       const rest = this.#app?.server as HttpsServer;
       const listeners = this.#grpc ? [rest, this.#grpc] : [rest];
-      return prepareTlsReload(listeners, server.tls, this.#context.log);
+      return prepareTlsReload(listeners, server.tls, this.#context.log, this.#tls);
     },
   };
 }

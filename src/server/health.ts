@@ -157,7 +157,8 @@ async function workspaceHealth(
       checks.push({ name: 'retention', status: 'degraded', message: shortfallText({ ...shortfall, free }) });
     return {
       scans: scan_count,
-      size_mb: Math.floor(size_bytes / mebibyte),
+      // Never 0 with scans: the size of one is known at its end.
+      size_mb: Math.max(Math.ceil(size_bytes / mebibyte), Math.min(scan_count, 1)),
       free_space_mb: Math.floor(free / mebibyte),
     };
   } catch {

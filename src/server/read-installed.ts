@@ -7,6 +7,7 @@ import { checkModuleDefaults } from '../scan-run/plan/module-defaults.ts';
 import type { Component } from './components.ts';
 import type { ServerContext } from './context.ts';
 import { type InForce, type Libraries, problemsOf, readLibraries } from './installed.ts';
+import { installedChanges } from './installed-changes.ts';
 import { configChanged } from './logging/audit.ts';
 import type { ServerLog } from './logging/log.ts';
 import type { ServerPlugins } from './server-plugins.ts';
@@ -68,6 +69,7 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
     reload: {
       profiles: async (config) => {
         await sharePlugins(context);
+        const before = { listed: plugins.listed, libraries: installed.libraries };
         const read = await readInstallation({ ...input, config }, plugins, installed.libraries);
         return () => {
           installed.replace(read);
@@ -78,6 +80,7 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
           void installed
             .readFolders(config)
             .catch((err: unknown) => log.error({ err }, 'cannot read graphs again'));
+          return installedChanges(before, { listed: plugins.listed, libraries: read.libraries });
         };
       },
     },

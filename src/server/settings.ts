@@ -18,8 +18,8 @@ export type ReloadStep = (
   changed: ReadonlySet<string>,
   alertFiles: readonly string[],
 ) => Promise<Commit> | Commit;
-/** Must not throw. May return a setting that names a file, if only the file has changed. */
-type Commit = (() => string | undefined) | (() => void) | undefined;
+/** Must not throw. May return what has changed beside the settings: one that names a file, or what is in a folder. */
+type Commit = (() => string | readonly string[] | undefined) | (() => void) | undefined;
 
 export interface ReloadObserver {
   begin?(): void;

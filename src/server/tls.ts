@@ -48,15 +48,17 @@ export async function readTls({ enabled, cert_file, key_file }: TlsConfig): Prom
 
 /**
  * Prepares the reload of the certificate of all listeners: open connections keep theirs. Nothing changes before the
- * returned function is called.
+ * returned function is called, which says which of the two files had another content.
  *
+ * @param used the material in force
  * @throws PortolanError `configuration`; the listeners keep their certificate
  */
 export async function prepareTlsReload(
   listeners: readonly SecureListener[],
   config: TlsConfig,
   log: ServerLog,
-): Promise<(() => void) | undefined> {
+  used: TlsMaterial,
+): Promise<(() => string[]) | undefined> {
   const material = await readTls(config);
   if (!material) return undefined;
   const { warnings, ...context } = material;
@@ -64,6 +66,9 @@ export async function prepareTlsReload(
     for (const warning of warnings) log.warn(warning);
     for (const listener of listeners) listener.setSecureContext(context);
     log.info({ valid_to: new X509Certificate(context.cert).validTo }, 'certificate reloaded');
+    const changed = (['cert', 'key'] as const).filter((name) => !context[name].equals(used[name]));
+    Object.assign(used, material);
+    return changed.map((name) => `server.tls.${name}_file`);
   };
 }
 

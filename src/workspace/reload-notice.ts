@@ -6,7 +6,7 @@ import { isMissing, writeFileAtomic } from './atomic-file.ts';
 export interface ReloadReport {
   /** False: nothing has changed, the previous settings stay in force. */
   ok: boolean;
-  /** Keys whose new value is in force. */
+  /** Keys whose new value is in force, and plugins, graphs and profiles that are new, other or gone. */
   changed: string[];
   /** Keys whose new value requires a restart. */
   needs_restart: string[];

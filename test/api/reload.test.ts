@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from '../cli/command.ts';
 import { ServerProcess } from '../program.ts';
 
-const server = new ServerProcess();
 const home = new Home();
+const plugins = { SERVICE_PLUGINS__DIR: home.file('plugins') };
+const server = new ServerProcess({ env: plugins });
 const file = join(server.workspace, 'config', 'portolan.yaml');
 
 function configure(text: string): void {
@@ -139,6 +140,23 @@ describe('portolan server reload', () => {
     configure('{}');
     expect((await reloadByCommand()).stderr).toContain('changed: scanner.blocklist');
     expect((await reloadByCommand()).stderr).toContain('no changes');
+  });
+
+  it('names plugins and profiles that are new or gone', async () => {
+    const match = '{logic: AND, rules: [{field: port, operator: equals, value: 1}]}';
+    const rule = `id: reload-rule\nname: A rule\nversion: 1.0.0\ntype: evaluation\nmatch: ${match}\noutput: {severity: low, message: found}\n`;
+    const plugin = home.file('reload-rule.yaml');
+    writeFileSync(plugin, rule);
+    const installed = await home.run(['plugin', 'install', plugin], { env: plugins });
+    expect(installed.code, installed.stderr).toBe(0);
+    const profiles = join(server.workspace, 'config/profiles');
+    mkdirSync(profiles, { recursive: true });
+    const profile = join(profiles, 'nightly.yaml');
+    writeFileSync(profile, 'name: nightly\nscanner: {rate: 50}\n', { mode: 0o600 });
+    expect((await reloadByCommand()).stderr).toMatch(/changed: plugin reload-rule \S+, profile nightly\n/);
+    expect((await reloadByCommand()).stderr).toContain('no changes');
+    rmSync(profile);
+    expect((await reloadByCommand()).stderr).toContain('changed: profile nightly (removed)\n');
   });
 
   it('ends with 3 when the file is bad, and leaves the server as it is', async () => {

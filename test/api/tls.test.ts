@@ -142,6 +142,7 @@ describe('a server with TLS', () => {
       use(files);
       await server.reload();
       await expect.poll(() => handshake({})).not.toEqual(shown);
+      await expect.poll(() => server.log).toMatch(/reloaded.*server\.tls\.cert_file.*server\.tls\.key_file/);
       shown = await handshake({});
     }
     going = false;

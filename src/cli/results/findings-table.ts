@@ -96,13 +96,14 @@ export class FindingsTable {
     return isWhole || !minor.includes(severity);
   }
 
-  /** `… 39 more (4 critical, 11 high, 11 medium, 13 other): portolan workspace show latest --findings` */
+  /** `… 39 more (4 critical, 11 high, 11 medium, 13 low): portolan workspace show latest --findings` */
   #more(rows: readonly ListedFinding[], style: TerminalStyle): string {
     const left = { ...this.counts };
     for (const { severity, ports } of rows) left[severity] -= Math.max(1, ports.length);
     const count = Object.values(left).reduce((sum, one) => sum + one, 0);
     if (count === 0) return '';
-    const text = `${ellipsisOf(style)} ${amountText(count)} more (${severitiesText(left)}): `;
+    const what = rows.length === 0 ? 'not listed' : 'more';
+    const text = `${ellipsisOf(style)} ${amountText(count)} ${what} (${severitiesText(left)}): `;
     return `${paint(style, text + this.#choice.command, 'dim')}\n`;
   }
 
@@ -114,16 +115,15 @@ export class FindingsTable {
   }
 }
 
-/** `21 critical, 14 high, 11 medium, 13 other` */
+/** `21 critical, 14 high, 11 medium, 13 low` */
 export function severitiesText(
   counts: SeverityCounts,
   style: Pick<TerminalStyle, 'color'> = { color: false },
 ): string {
-  const named = (['critical', 'high', 'medium'] as const)
+  return severities
     .filter((name) => counts[name] > 0)
-    .map((name) => paintSeverity(`${amountText(counts[name])} ${name}`, name, style));
-  const others = minor.reduce((sum, name) => sum + counts[name], 0);
-  return [...named, ...(others > 0 ? [`${amountText(others)} other`] : [])].join(', ');
+    .map((name) => paintSeverity(`${amountText(counts[name])} ${name}`, name, style))
+    .join(', ');
 }
 
 function paintSeverity(text: string, severity: Severity, style: Pick<TerminalStyle, 'color'>): string {

@@ -94,10 +94,10 @@ describe('findings', () => {
       'CRITICAL  ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
       'HIGH      ● certain      –     –  192.0.2.10:22  telnet-open  Title of telnet-open',
       'MEDIUM    ○ possible     –     –  192.0.2.10:22  CVE-4        Title of CVE-4',
-      '… 1 more (1 other): portolan workspace show latest --findings',
+      '… 1 more (1 low): portolan workspace show latest --findings',
       '1 possible: distributions fix without a new version; portolan explain HOST:PORT tells more',
       '',
-      '1 host up, 2 open ports, 6 findings (3 critical, 1 high, 1 medium, 1 other) in 1.3 s',
+      '1 host up, 2 open ports, 6 findings (3 critical, 1 high, 1 medium, 1 low) in 1.3 s',
       '',
     ]);
   });
@@ -126,6 +126,14 @@ describe('findings', () => {
   it('of low severity are shown when asked for', async () => {
     expect(await render(findingRows, plain, { least: 'info' })).toContain('CVE-5');
     expect(await render(findingRows, plain, { least: 'high' })).not.toContain('CVE-4');
+    const minor = [
+      finding('a', { severity: 'low' }),
+      finding('b', { severity: 'low' }),
+      finding('c', { severity: 'info' }),
+    ];
+    const text = await render([host(), port(22), ...minor, summary({ vulnerabilities: 3 })]);
+    expect(text).toContain('\n… 3 not listed (2 low, 1 info): portolan workspace show latest --findings\n');
+    expect(text).toContain(', 3 findings (2 low, 1 info) in ');
     const only = await render(findingRows, plain, { isWhole: true, onlyFindings: true });
     expect(only.split('\n')).toHaveLength(9);
     expect(only).toContain('CVE-5');

@@ -79,7 +79,7 @@ export function statusText({ pid, url }: RunningServer, health: ShownHealth, sty
     ],
     [
       'storage',
-      `${countText(workspace.scans, 'scan')}, ${bytesText(workspace.size_mb * mebibyte)}; ${bytesText(workspace.free_space_mb * mebibyte)} free`,
+      `${countText(workspace.scans, 'scan')}, ${storedText(workspace.size_mb)}; ${bytesText(workspace.free_space_mb * mebibyte)} free`,
     ],
     ...(windows && !windows.open ? [['scans', pauseText(windows)] satisfies [string, string]] : []),
     ...checks.map(({ name, status, message }): [string, string] => [
@@ -91,6 +91,11 @@ export function statusText({ pid, url }: RunningServer, health: ShownHealth, sty
 }
 
 const mebibyte = 1024 ** 2;
+
+/** @param size_mb rounded up */
+function storedText(size_mb: number): string {
+  return size_mb === 1 ? `at most ${bytesText(mebibyte)}` : bytesText(size_mb * mebibyte);
+}
 
 const colors: Record<string, TextColor> = {
   healthy: 'green',

@@ -118,7 +118,7 @@ describe('server status', () => {
     const { code, stdout } = await run('server', 'status');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^(?:healthy|degraded) +http:\S+, version \S+, up .*, pid \d+\nworkers +0 of 1 busy; 0 scans wait, 0 failed\nstorage +1 scan, .*(?:B|bytes); .*B free\n/,
+      /^(?:healthy|degraded) +http:\S+, version \S+, up .*, pid \d+\nworkers +0 of 1 busy; 0 scans wait, 0 failed\nstorage +1 scan, at most 1.0 MB; .*B free\n/,
     );
   });
 });
