@@ -42,7 +42,7 @@ export function factsOfBanner(banner: Banner): HostFact[] {
   const certificate = leaf === undefined ? null : parseCertificate(leaf);
   if (certificate && !('error' in certificate)) {
     if (certificate.key_sha256) add('tls.key', certificate.key_sha256);
-    for (const name of certificate.sans.slice(0, certificateNameLimit)) add('tls.name', name);
+    for (const name of namesOfCertificate(certificate)) add('tls.name', String(name));
   }
   return facts;
 }
@@ -91,11 +91,20 @@ export function factsOfService(service: ParsedService): HostFact[] {
     const { type, sha256 } = (key ?? {}) as { type?: unknown; sha256?: unknown };
     if (typeof type === 'string' && typeof sha256 === 'string') add('ssh.host_key', `${type} ${sha256}`);
   }
-  const names = listAt(service.attributes, 'tls.certificate.sans').slice(0, certificateNameLimit);
-  for (const name of names) add('tls.name', name);
+  const certificate = memberAt(service.attributes, 'tls.certificate');
+  for (const name of namesOfCertificate(certificate)) add('tls.name', name);
   const challenges = listAt(service.attributes, 'http.auth') as { realm?: unknown }[];
   add('http.realm', challenges.find((challenge) => typeof challenge?.realm === 'string')?.realm);
   return facts;
+}
+
+/** The alternative names of a certificate, else its common name. None of one that is expired or not valid yet. */
+function namesOfCertificate(certificate: unknown): unknown[] {
+  const at = (date: string) => Date.parse(String(memberAt(certificate, date)));
+  if (at('not_after') < Date.now() || at('not_before') > Date.now()) return [];
+  const names = listAt(certificate, 'sans').slice(0, certificateNameLimit);
+  const common = /(?:^|, )CN=([^,=]+)$/.exec(String(memberAt(certificate, 'subject')))?.[1];
+  return names.length > 0 || common === undefined ? names : [common];
 }
 
 /** The service and product of the port's best claim. */

@@ -7,7 +7,6 @@ const nameLengthLimit = 253;
 /** Fields in which a server states its name, and the pattern that extracts it. */
 const nameMarks: Readonly<Record<string, RegExp>> = {
   'tls.name': /^(.+)$/,
-  'tls.subject': /(?:^|, )CN=([^,=]+)$/,
   'smtp.greeting': /^(\S+)(?= |$)/,
   'ftp.greeting': /^(\S+) FTP server/i,
   'ntlm.names': /^dns_computer: (\S+)$/m,
@@ -42,6 +41,28 @@ export function hostnameOfFact({ key, text }: HostFact): string | null {
   const name = found === undefined ? null : nameOfHost(found);
   // Only these fields may hold a single label.
   return name !== null && (name.includes('.') || ownNames.has(key)) ? name : null;
+}
+
+/**
+ * Whether a certificate is of a host with these names: it names one of them, or one of their domain. A host without another
+ * name is called as its certificate says.
+ * @param certified names of the certificate, wildcards among them
+ */
+export function isOwnCertificate(certified: readonly string[], hostnames: readonly string[]): boolean {
+  const names = certified.map((name) => name.toLowerCase().replace(/^\*\./, ''));
+  const isNamed = (hostname: string) => {
+    const [label = '', ...rest] = hostname.split('.');
+    const domain = rest.join('.');
+    if (domain === '' || domain === 'local') return names.some((name) => name.split('.', 1)[0] === label);
+    return names.some(
+      (name) => name === domain || isWithin(name, hostname) || (rest.length > 1 && isWithin(name, domain)),
+    );
+  };
+  return hostnames.length === 0 || hostnames.some(isNamed);
+}
+
+function isWithin(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`);
 }
 
 /** A host name in lower case, or null for an invalid one (RFC 1123, 2.1; underscores occur). */

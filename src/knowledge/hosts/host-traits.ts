@@ -2,7 +2,13 @@ import type { AssetProfile, HostIdentity, ProfilePart } from '../../domain/asset
 import type { Host, Port } from '../../domain/host.ts';
 import type { Fingerprint } from '../../domain/service.ts';
 import type { HostFact } from './host-facts.ts';
-import { hostnameOfFact, identityOfFact, isLocalAddress, nameOfHost } from './host-identity.ts';
+import {
+  hostnameOfFact,
+  identityOfFact,
+  isLocalAddress,
+  isOwnCertificate,
+  nameOfHost,
+} from './host-identity.ts';
 
 /** The role of a service, in the words of a profile. */
 const functionByService: Record<string, string> = {
@@ -99,6 +105,8 @@ export class HostTraits {
   /** By port number, UDP above 65535; null = open, with no traits. */
   readonly #ports = new Map<number, PortTraits | null>();
   readonly #hostnames = new Set<string>();
+  /** Names in certificates, by the port that showed them. */
+  readonly #certificates = new Map<string, Set<string>>();
   readonly #identity = new Map<string, HostIdentity>();
   #mac: string | undefined;
   #acceptsAll = false;
@@ -108,7 +116,7 @@ export class HostTraits {
     this.#table = table;
   }
 
-  addHost({ mac, hostname }: Host): void {
+  addHost({ mac, hostname }: Pick<Host, 'mac' | 'hostname'>): void {
     if (mac !== undefined) {
       this.#mac = mac;
       if (isLocalAddress(mac)) this.#addIdentity({ kind: 'mac', value: mac.toLowerCase() });
@@ -129,7 +137,8 @@ export class HostTraits {
 
   addFact(fact: HostFact): void {
     const name = hostnameOfFact(fact);
-    if (name !== null) this.#addHostname(name);
+    if (fact.key === 'tls.name') this.#addCertified(fact);
+    else if (name !== null) this.#addHostname(name);
     const identity = identityOfFact(fact);
     if (identity !== null) this.#addIdentity(identity);
   }
@@ -143,7 +152,7 @@ export class HostTraits {
     const known = [...this.#ports.values()].filter((traits) => traits !== null);
     return {
       host: this.#host,
-      hostnames: [...this.#hostnames].sort(),
+      hostnames: this.#names(),
       ...(this.#mac === undefined ? {} : { mac: this.#mac }),
       applications: applicationsOf(known),
       functions: functionsOf(known),
@@ -151,6 +160,22 @@ export class HostTraits {
       ...(this.#acceptsAll ? { all_ports_open: true } : {}),
       ...(this.#identity.size === 0 ? {} : { identity: [...this.#identity.values()].sort(byKind) }),
     };
+  }
+
+  /** What the host is called otherwise comes before what its certificates call it. */
+  #names(): string[] {
+    const names = [...this.#hostnames].sort();
+    const certified = [...this.#certificates.values()]
+      .filter((texts) => isOwnCertificate([...texts], names))
+      .flatMap((texts) => [...texts].map((text) => hostnameOfFact({ key: 'tls.name', text, source: '' })))
+      .filter((name) => name !== null);
+    return [...new Set([...names, ...certified.sort()])].slice(0, hostnameLimit);
+  }
+
+  #addCertified({ source, text }: HostFact): void {
+    const texts = this.#certificates.get(source) ?? new Set();
+    if (texts.size === 0 && this.#certificates.size >= hostnameLimit) return;
+    if (texts.size < hostnameLimit) this.#certificates.set(source, texts.add(text));
   }
 
   #addHostname(name: string): void {

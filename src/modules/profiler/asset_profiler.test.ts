@@ -143,3 +143,41 @@ test('a certificate with hundreds of names and hostile ones fills no profile', a
   expect(profile?.hostnames?.length).toBeLessThanOrEqual(50);
   expect(profile?.hostnames?.every((name) => /^h\d+\.example$/.test(name))).toBe(true);
 });
+
+const certificate = (options: Parameters<typeof certificateDer>[0]) => ({
+  version: 'TLSv1.3',
+  cipher: 'x',
+  alpn: null,
+  chain: [certificateDer(options).toString('base64')],
+});
+
+/** The names of a host that shows a certificate, and of what else is known of it. */
+async function namesWith(
+  options: Parameters<typeof certificateDer>[0],
+  more: Record<string, readonly unknown[]> = {},
+): Promise<string[] | undefined> {
+  const banner = bannerOf(443, 'HTTP/1.1 200 OK\r\n\r\n', { tls: certificate(options) });
+  const [profile] = await run([open(banner.host, 443)], [], { banners: [banner], ...more });
+  return profile?.hostnames;
+}
+
+test('a host is not called after a certificate that is expired or not valid yet, nor after its common name', async () => {
+  const named = { commonName: 'old.lab.test', sans: ['old.lab.test'] };
+  expect(await namesWith(named)).toEqual(['old.lab.test']);
+  expect(await namesWith({ ...named, notAfter: '250601000000Z' })).toEqual([]);
+  expect(await namesWith({ commonName: 'old.lab.test', notAfter: '250601000000Z' })).toEqual([]);
+  expect(await namesWith({ ...named, notBefore: '340101000000Z' })).toEqual([]);
+  expect(await namesWith({ commonName: 'old.lab.test' })).toEqual(['old.lab.test']);
+});
+
+test('a host with a name of its own is not called after a certificate of others', async () => {
+  const { host } = bannerOf(443, '');
+  const requested = { targets: [{ value: 'shop.example.net', kind: 'hostname', ip: host }] };
+  const given = { discovered_hosts: [{ ip: host, latency_ms: 1, method: 'arp', hostname: 'nas.local' }] };
+  const foreign = { commonName: 'edge.cdn.test', sans: ['edge.cdn.test', '*.cdn.test'] };
+  expect(await namesWith(foreign, requested)).toEqual(['shop.example.net']);
+  expect(await namesWith(foreign, given)).toEqual(['nas.local']);
+  const own = { commonName: 'x', sans: ['*.example.net', 'www.example.net'] };
+  expect(await namesWith(own, requested)).toEqual(['shop.example.net', 'www.example.net']);
+  expect(await namesWith({ commonName: 'nas.home.test' }, given)).toEqual(['nas.local', 'nas.home.test']);
+});

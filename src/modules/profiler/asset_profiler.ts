@@ -4,21 +4,22 @@ import type { Fingerprint } from '../../domain/service.ts';
 import { defineModule } from '../../engine/module.ts';
 import type { HostFact } from '../../knowledge/hosts/host-facts.ts';
 import { HostTraits, TraitTable } from '../../knowledge/hosts/host-traits.ts';
+import { targetNames } from '../target-names.ts';
 import { hostKeys, readHosts } from './host-reading.ts';
 
 export default defineModule({
   name: 'asset_profiler',
   type: 'profiler',
-  version: '1.1.0',
+  version: '1.2.0',
   description:
     'Builds one profile per host: names, applications, functions, and the identity that survives a change of address.',
   options: {},
   requires: ['service_fingerprints', 'open_ports'],
   provides: ['asset_profiles'],
-  reads: hostKeys,
+  reads: [...hostKeys, 'targets'],
   async execute(ctx, data) {
     const table = new TraitTable();
-    const readers = await readHosts(ctx, data, (host) => {
+    const reading = readHosts(ctx, data, (host) => {
       const traits = new HostTraits(host, table);
       return {
         traits,
@@ -29,8 +30,10 @@ export default defineModule({
         acceptsAll: () => traits.acceptsAllPorts(),
       };
     });
-    for (const { traits } of readers.values()) {
+    const [readers, names] = await Promise.all([reading, targetNames(data)]);
+    for (const [host, { traits }] of readers) {
       ctx.signal.throwIfAborted();
+      for (const hostname of names.get(host) ?? []) traits.addHost({ hostname });
       await data.append<ProfilePart>('asset_profiles', traits.profile());
     }
   },

@@ -83,6 +83,7 @@ describe.runIf(canRun('scan'))('a scan', () => {
   describe('is filtered by its values', () => {
     const facet = (ui: UiPage, text: string) =>
       ui.page.getByRole('group', { name: 'Values to filter by' }).getByRole('button', { name: text });
+    const values = (ui: UiPage) => ui.page.getByRole('button', { name: 'Filter by value' });
     const query = (ui: UiPage) => new URLSearchParams(ui.path.split('?')[1]).get('q');
     /** Rows with the head. */
     const shows = (ui: UiPage, q: string | null, services: number) =>
@@ -91,6 +92,8 @@ describe.runIf(canRun('scan'))('a scan', () => {
     it('of facets: a click includes, Alt-click excludes, and both take it back', async () => {
       const ui = await visit('/services');
       await shows(ui, null, services);
+      expect(await facet(ui, 'OpenSSH').count()).toBe(0);
+      await values(ui).click();
       await facet(ui, 'OpenSSH').click();
       await shows(ui, 'product:OpenSSH', 1);
       await facet(ui, 'nginx').click();
@@ -120,6 +123,8 @@ describe.runIf(canRun('scan'))('a scan', () => {
     it('and counts the values of a filter when its rows are there', async () => {
       const ui = await visit('/services');
       await shows(ui, null, services);
+      await values(ui).click();
+      await facet(ui, 'OpenSSH').waitFor();
       const rowsMayCome = Promise.withResolvers<void>();
       await ui.page.route(/\/records\?/, async (route) => {
         await rowsMayCome.promise;

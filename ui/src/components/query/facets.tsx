@@ -1,7 +1,6 @@
 import { type MouseEvent, type ReactNode, useState } from 'react';
 import { count, shortCount } from '../../format/numbers.ts';
 import { findingClasses, isSeverity, severities } from '../../format/words.ts';
-import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import { SeverityMark } from '../marks/severity-mark.tsx';
 import { useIsNarrow } from '../table/use-is-phone.ts';
@@ -15,25 +14,35 @@ const usualFields = ['severity', 'port', 'product', 'kev', 'os', 'device'];
 const fewValues = 6;
 const manyValues = 100;
 
+/** Narrower windows have no room for the facets beside a table until somebody asks for them, CSS pixels. */
+const roomFor = 1440;
+const storageKey = 'portolan.facets';
+
+/** Whether the facets are there. What the reader chose stays, where they stand beside the table. */
+export function useFacetsOpen(): { isOpen: boolean; setOpen(open: boolean): void } {
+  const isNarrow = useIsNarrow();
+  const [isSheetOpen, setSheetOpen] = useState(false);
+  const [chosen, setChosen] = useState(() => localStorage.getItem(storageKey));
+  if (isNarrow) return { isOpen: isSheetOpen, setOpen: setSheetOpen };
+  return {
+    isOpen: chosen === null ? window.innerWidth >= roomFor : chosen === 'open',
+    setOpen: (open) => {
+      setChosen(open ? 'open' : 'folded');
+      localStorage.setItem(storageKey, open ? 'open' : 'folded');
+    },
+  };
+}
+
 /**
  * Values of fields with their counts. A click adds a value to the query or takes it back, Alt-click excludes it. A
- * sheet behind a button where no room is beside the table.
+ * sheet where no room is beside the table.
  */
-export function Facets(props: FacetsProps): ReactNode {
-  const [isOpen, setOpen] = useState(false);
-  const isNarrow = useIsNarrow();
-  if (!isNarrow) return <FacetList {...props} />;
+export function Facets({ onClose, ...props }: FacetsProps & { onClose(): void }): ReactNode {
+  if (!useIsNarrow()) return <FacetList {...props} />;
   return (
-    <>
-      <Button icon="filter" onClick={() => setOpen(true)}>
-        Filter by value
-      </Button>
-      {isOpen && (
-        <Dialog title="Filter by value" onClose={() => setOpen(false)}>
-          <FacetList {...props} />
-        </Dialog>
-      )}
-    </>
+    <Dialog title="Filter by value" onClose={onClose}>
+      <FacetList {...props} />
+    </Dialog>
   );
 }
 

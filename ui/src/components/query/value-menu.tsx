@@ -11,8 +11,8 @@ import type { ValueMenuProps } from './query-props.ts';
 
 /**
  * A value that can be added to the filter, excluded from it, or copied: by the button behind it, which shows as the
- * pointer or the focus is there, so that a press on the value itself still opens its row. Tables hold hundreds of
- * them: the menu exists only while it is open.
+ * pointer or the focus is there, so that a press on the value itself still opens its row; until then it leaves its room
+ * to a long value. Tables hold hundreds of them: the menu exists only while it is open.
  */
 export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
@@ -27,7 +27,7 @@ export function ValueMenu({ field, value, param = 'q', children }: ValueMenuProp
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={`Filter by ${facetHead(field).toLowerCase()} ${shown.slice(0, maxNamed)}`}
-        className={`no-print flex size-6 shrink-0 items-center justify-center rounded-s text-text-3 hover:bg-surface-3 hover:text-text-1 focus-visible:opacity-100 group-hover/row:opacity-100 group-hover/value:opacity-100 pointer-coarse:opacity-100 ${isOpen ? '' : 'opacity-0'}`}
+        className={`no-print flex h-6 w-6 items-center justify-center overflow-hidden rounded-s text-text-3 hover:bg-surface-3 hover:text-text-1 focus-visible:shrink-0 focus-visible:opacity-100 group-hover/row:opacity-100 group-hover/value:shrink-0 group-hover/value:opacity-100 pointer-coarse:shrink-0 pointer-coarse:opacity-100 ${isOpen ? 'shrink-0' : 'min-w-0 shrink-[999] opacity-0'}`}
         onClick={() => setOpen(true)}
       >
         <Icon name="filter" size={14} />

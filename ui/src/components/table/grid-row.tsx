@@ -78,19 +78,41 @@ function Cells<Row>(props: Props<Row> & { row: Row }) {
           <Check isSelected={isSelected} onClick={(event) => props.onAction('select', index, event)} />
         </div>
       )}
-      {columns.map((column, place) => (
+      {drawnCells(columns, row, index).map(({ column, place, span, content }) => (
         <div
           key={column.id}
           role="gridcell"
           aria-colindex={place + (hasChecks ? 2 : 1)}
+          aria-colspan={span > 1 ? span : undefined}
           className={`flex min-w-0 items-center whitespace-nowrap ${column.align === 'right' ? 'justify-end text-right' : ''} ${gapAfter(columns[place - 1], column)}`}
+          style={span > 1 ? { gridColumn: `span ${span}` } : undefined}
         >
           {place === 0 && <Fold {...props} />}
-          <div className="min-w-0 truncate">{column.cell(row, index)}</div>
+          <div className="min-w-0 truncate">{content}</div>
         </div>
       ))}
     </>
   );
+}
+
+interface DrawnCell<Row> {
+  column: Column<Row>;
+  place: number;
+  /** Columns it is wide. */
+  span: number;
+  content: ReactNode;
+}
+
+/** The cells of a row. One that spills stands for the empty ones after it too. */
+function drawnCells<Row>(columns: readonly Column<Row>[], row: Row, index: number): DrawnCell<Row>[] {
+  const cells: DrawnCell<Row>[] = [];
+  for (const [place, column] of columns.entries()) {
+    const content = column.cell(row, index);
+    const last = cells.at(-1);
+    if (content === null && last?.column.spills) last.span += 1;
+    else cells.push({ column, place, span: 1, content });
+  }
+  return cells;
 }
 
 function WholeCell<Row>(props: Props<Row> & { children: ReactNode }) {

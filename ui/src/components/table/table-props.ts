@@ -20,6 +20,8 @@ export interface Column<Row> {
   descendingFirst?: boolean;
   /** Off until the reader chooses it. */
   optional?: boolean;
+  /** Also takes the room of the columns after it that are null in a row. */
+  spills?: boolean;
   /** @param index of the row in the whole list */
   cell(row: Row, index: number): ReactNode;
 }

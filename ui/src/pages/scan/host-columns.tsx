@@ -10,35 +10,35 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { absent, count, cvss, hundredths } from '../../format/numbers.ts';
 import { ProductMenus, ProductName } from './product-name.tsx';
 import type { HostRecord } from './record-types.ts';
-import { portText, systemOf } from './result-rows.ts';
+import { kindOf, portText, systemOf } from './result-rows.ts';
 import type { ChildRow } from './use-host-children.ts';
 
 /** A row of the tree: a host, or what is below one. */
 export type HostTreeRow = { kind: 'host'; record: HostRecord; index: number; isUnfolded: boolean } | ChildRow;
 
-/**
- * Columns of the tree of hosts. Those of hosts alone are off until chosen, and then leave later than those of findings.
- * @param hasSystem the system has a column of its own, so it does not stand behind the name
- */
-export function hostColumns(hasSystem: boolean): Column<HostTreeRow>[] {
+/** Columns of the tree of hosts. */
+export function hostColumns(): Column<HostTreeRow>[] {
   return [
-    { id: 'what', head: 'Host, service, finding', width: 250, priority: 0, sort: 'address', cell: whatCell },
+    { id: 'what', head: 'Host, service, finding', width: 200, priority: 0, sort: 'address', cell: whatCell },
     {
       id: 'name',
       head: 'Name, product, title',
-      width: 180,
+      width: 220,
       grow: 1,
-      priority: 2,
+      priority: 1,
       sort: 'name',
-      cell: (row) => nameCell(row, !hasSystem),
+      spills: true,
+      cell: nameCell,
     },
+    { id: 'system', head: 'System', width: 150, priority: 2, sort: 'os', cell: ofHosts(systemCell) },
+    { id: 'kind', head: 'Kind', title: 'Kind of device', width: 96, priority: 4, cell: ofHosts(kindCell) },
     {
       id: 'ports',
       head: 'Open',
       title: 'Open ports',
-      width: 56,
+      width: 44,
       align: 'right',
-      priority: 4,
+      priority: 3,
       sort: 'open_ports',
       descendingFirst: true,
       cell: ofHosts(({ totals }) => count(totals?.open_ports ?? 0)),
@@ -69,15 +69,6 @@ export function hostColumns(hasSystem: boolean): Column<HostTreeRow>[] {
       cell: ofFindings((finding) => hundredths(finding.epss?.score)),
     },
     { id: 'class', head: 'How sure', width: 96, priority: 7, cell: ofFindings(classCell) },
-    {
-      id: 'system',
-      head: 'System',
-      width: 130,
-      priority: 3,
-      optional: true,
-      sort: 'os',
-      cell: ofHosts(systemCell),
-    },
     {
       id: 'tried',
       head: 'Not tried',
@@ -150,10 +141,8 @@ function whatCell(row: HostTreeRow): ReactNode {
   }
   const { severity, id } = row.record.vulnerability;
   return (
-    <span className="flex items-center">
-      <ValueMenu field="severity" value={severity}>
-        <SeverityMark severity={severity} bare />
-      </ValueMenu>
+    <span className="flex items-center gap-1">
+      <SeverityMark severity={severity} bare />
       <ValueMenu field="id" value={id}>
         <TargetText text={id} mono />
       </ValueMenu>
@@ -165,26 +154,18 @@ function Address({ host }: { host: HostRecord }): ReactNode {
   return <TargetText text={host.host} mono cut="middle" max={39} />;
 }
 
-function nameCell(row: HostTreeRow, withSystem: boolean): ReactNode {
+function nameCell(row: HostTreeRow): ReactNode {
   if (row.kind === 'rest') return null;
   if (row.kind === 'port') return <ProductMenus record={row.record} />;
   if (row.kind === 'finding') return <FindingTitle finding={row.record.vulnerability} />;
-  const [name = null] = row.record.hostnames ?? [];
+  const [name] = row.record.hostnames ?? [];
+  // Blank, and no room for the system: it stands in its own column.
+  if (name === undefined) return '';
   return (
-    <span className="flex min-w-0 items-center gap-1">
-      {/* So wide that the systems beside the names line up. */}
-      <span className={withSystem ? 'w-1/2 min-w-0 flex-none truncate' : 'min-w-0 truncate'}>
-        <ValueMenu field="name" value={name}>
-          <HostName name={name} />
-        </ValueMenu>
-      </span>
-      {withSystem && systemOf(row.record) !== null && systemCell(row.record)}
-    </span>
+    <ValueMenu field="name" value={name}>
+      <TargetText text={name} />
+    </ValueMenu>
   );
-}
-
-function HostName({ name }: { name: string | null }): ReactNode {
-  return name === null ? <span className="text-text-3">no name</span> : <TargetText text={name} />;
 }
 
 function FindingTitle({ finding: { title, kev } }: { finding: Finding }): ReactNode {
@@ -196,16 +177,22 @@ function FindingTitle({ finding: { title, kev } }: { finding: Finding }): ReactN
   );
 }
 
-/** The device stands for a system that is not known. */
 function systemCell(record: HostRecord): ReactNode {
   const system = systemOf(record);
-  if (system === null) return absent;
-  const isDevice = system === record.device_type;
+  if (system === null) return '';
   return (
-    <ValueMenu field={isDevice ? 'device' : 'os'} value={system}>
-      <span className="text-text-2">
-        <TargetText text={system} />
-      </span>
+    <ValueMenu field="os" value={system}>
+      <TargetText text={system} />
+    </ValueMenu>
+  );
+}
+
+function kindCell(record: HostRecord): ReactNode {
+  const kind = kindOf(record);
+  if (kind === null) return '';
+  return (
+    <ValueMenu field="device" value={record.device_type ?? null}>
+      <TargetText text={kind} />
     </ValueMenu>
   );
 }
@@ -272,15 +259,6 @@ function phoneWhat(row: NamedRow): ReactNode {
 function phoneName(row: NamedRow): ReactNode {
   if (row.kind === 'port') return <ProductName record={row.record} />;
   if (row.kind === 'finding') return <FindingTitle finding={row.record.vulnerability} />;
-  const system = systemOf(row.record);
-  return (
-    <>
-      <HostName name={row.record.hostnames?.[0] ?? null} />
-      {system !== null && (
-        <span className="pl-2">
-          <TargetText text={system} />
-        </span>
-      )}
-    </>
-  );
+  const about = [row.record.hostnames?.[0], systemOf(row.record) ?? kindOf(row.record)];
+  return <TargetText text={about.filter((text) => text).join(', ')} />;
 }

@@ -1,4 +1,6 @@
 import { useMemo } from 'react';
+import { Switch } from '../../components/controls/switch.tsx';
+import { clickValue, markOf } from '../../components/query/query-edit.ts';
 import { Failure } from '../../components/states/failure.tsx';
 import { ColumnChooser, useShownColumns } from '../../components/table/column-chooser.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -19,7 +21,7 @@ import { useWaitingRows } from './use-waiting-rows.ts';
 /** Host, its services, their findings: a tree. */
 export default function HostsTab() {
   const { data: scan, scanId } = useScan();
-  const [q] = useSearchParam('q');
+  const [q, setQ] = useSearchParam('q');
   const [sort, setSort] = useSearchParam('sort', 'address');
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
@@ -39,8 +41,7 @@ export default function HostsTab() {
     return record && { kind: 'host', record, index: parent, isUnfolded: children.isUnfolded(parent) };
   };
   const chosen = useShownColumns();
-  const hasSystem = chosen.shown?.includes('system') === true;
-  const columns = useMemo(() => hostColumns(hasSystem), [hasSystem]);
+  const columns = useMemo(hostColumns, []);
   const { onOpen, moves } = useOpenRow<HostTreeRow>({
     rowAt,
     total: positions.total,
@@ -61,7 +62,18 @@ export default function HostsTab() {
       problem={hosts.error?.reasonOf('q') ?? null}
       waiting={waiting}
       indexShare={hosts.indexShare}
-      actions={<ColumnChooser columns={columns} {...chosen} />}
+      actions={
+        <>
+          <div className="flex h-8 items-center px-2">
+            <Switch
+              label="With open ports"
+              checked={markOf(q, 'state', 'open') === 'added'}
+              onChange={() => setQ(clickValue(q, 'state', 'open'))}
+            />
+          </div>
+          <ColumnChooser columns={columns} {...chosen} />
+        </>
+      }
       facets={['severity', 'port', 'product', 'kev', 'os', 'device']}
     >
       <DataTable<HostTreeRow>

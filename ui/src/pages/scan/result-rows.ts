@@ -1,4 +1,4 @@
-import type { FindingClass, Severity } from '../../format/words.ts';
+import { capitalized, type FindingClass, type Severity } from '../../format/words.ts';
 
 export type SeverityCounts = Record<Severity, number>;
 
@@ -18,8 +18,22 @@ export interface HostRow {
     version?: string | null;
     confidence?: number;
   } | null;
+  os_evidence?: { weight: number; source: string; evidence: string }[];
   device_type?: string | null;
+  device_evidence?: { device_type: string; weight: number; source: string; evidence: string }[];
   port_counts?: { open: number; closed: number; filtered: number; not_tried: number };
+  port_reasons?: PortReason[];
+}
+
+/** Why ports are not open. */
+export interface PortReason {
+  protocol: string;
+  state: string;
+  reason: string;
+  from?: string;
+  count: number;
+  /** Those that are known by number. */
+  ports: number[];
 }
 
 export interface Service {
@@ -79,11 +93,15 @@ export interface VulnerabilityRow {
   vulnerability: FindingDetail;
 }
 
-/** `Debian 12`; the device where the system is unknown; null without either. */
-export function systemOf({ os, device_type }: Pick<HostRow, 'os' | 'device_type'>): string | null {
+/** `Debian 12`; null for one that is not known. */
+export function systemOf({ os }: Pick<HostRow, 'os'>): string | null {
   const name = os?.distribution ?? os?.family;
-  if (name) return `${name[0]?.toUpperCase()}${name.slice(1)}${os?.version ? ` ${os.version}` : ''}`;
-  return device_type === 'unknown' ? null : (device_type ?? null);
+  return name ? `${capitalized(name)}${os?.version ? ` ${os.version}` : ''}` : null;
+}
+
+/** `load balancer`; null for a device that is not known. */
+export function kindOf({ device_type: device }: Pick<HostRow, 'device_type'>): string | null {
+  return device && device !== 'unknown' ? device.replaceAll('_', ' ') : null;
 }
 
 /** `443/tcp`; `host` for a finding of the host itself. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { fetchGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
-import { Facets } from '../../components/query/facets.tsx';
+import { Facets, useFacetsOpen } from '../../components/query/facets.tsx';
 import { QueryBar } from '../../components/query/query-bar.tsx';
 import type { Suggestion } from '../../components/query/query-props.ts';
 import { BeingIndexed } from '../../components/states/being-indexed.tsx';
@@ -45,6 +45,7 @@ export function TableFrame({
   children,
 }: TableFrameProps) {
   const [q, setQ] = useSearchParam('q');
+  const values = useFacetsOpen();
   return (
     <>
       <div className="no-print flex flex-wrap items-start gap-2">
@@ -62,6 +63,14 @@ export function TableFrame({
             Show {plural(waiting.count, `new ${of.slice(0, -1)}`)}
           </Button>
         )}
+        <Button
+          icon="filter"
+          variant="ghost"
+          aria-expanded={values.isOpen}
+          onClick={() => values.setOpen(!values.isOpen)}
+        >
+          Filter by value
+        </Button>
         {actions}
       </div>
       <p className="py-2 text-size-12" role="status">
@@ -69,17 +78,22 @@ export function TableFrame({
         {q !== '' && <span className="mono hidden print:inline">, {q}</span>}
       </p>
       {indexShare !== null && <BeingIndexed share={indexShare} />}
-      <div className="grid gap-x-6 gap-y-3 desk:grid-cols-[var(--facets)_minmax(0,1fr)] print:block">
-        <div className="no-print">
-          <Facets
-            scanId={scan.scan_id}
-            q={q}
-            onChange={(text) => setQ(text)}
-            fields={facets}
-            isPending={isPending}
-            revision={scan.status}
-          />
-        </div>
+      <div
+        className={`grid gap-x-6 gap-y-3 print:block ${values.isOpen ? 'desk:grid-cols-[var(--facets)_minmax(0,1fr)]' : 'grid-cols-[minmax(0,1fr)]'}`}
+      >
+        {values.isOpen && (
+          <div className="no-print">
+            <Facets
+              scanId={scan.scan_id}
+              q={q}
+              onChange={(text) => setQ(text)}
+              fields={facets}
+              isPending={isPending}
+              revision={scan.status}
+              onClose={() => values.setOpen(false)}
+            />
+          </div>
+        )}
         <div className="min-w-0">{children}</div>
       </div>
     </>
