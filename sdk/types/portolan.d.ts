@@ -6,6 +6,8 @@ export interface ScriptPlugin {
   name: string;
   type?: 'discovery' | 'scanner' | 'parser' | 'fingerprint' | 'profiler' | 'evaluation';
   version: string;
+  /** Where it belongs: then it runs in the builtin profiles once it is installed. Written as a plain text. */
+  stage?: 'discovery' | 'scanner' | 'parser' | 'fingerprint' | 'profiler' | 'evaluation';
   description: string;
   configSchema?: Record<string, OptionSchema>;
   /** Keys; `a|b` = at least one of them. */

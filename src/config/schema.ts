@@ -1070,6 +1070,14 @@ export const configKeys = [
     description: 'Plugins reached over gRPC; plugins itself may be this list.',
   },
   {
+    path: 'plugins.disabled',
+    type: 'string[]',
+    pattern: pluginPattern,
+    form: 'a lower-case letter, then letters, digits, dashes and underscores, 3 to 63 in all',
+    default: [],
+    description: 'Plugins that run in no scan: their rules are not evaluated, their nodes are skipped.',
+  },
+  {
     path: 'plugins.require_signature',
     type: 'bool',
     default: false,
@@ -1252,6 +1260,7 @@ const reloadable = [
   'scanner.blocklist',
   'scanner.windows',
   'scanner.freeze',
+  'plugins.disabled',
   'plugins.require_signature',
   'plugins.trusted_publishers',
   'plugins.revoked_publishers',

@@ -9,6 +9,7 @@ export interface PluginPin {
     archive: boolean;
     entry: string;
     permissions: string[];
+    stage?: string | null;
     source: string;
   };
   /** Of the module that it adds; null for rules, which have none. */

@@ -60,6 +60,8 @@ export interface ScanOptions {
   source_ip?: string | undefined;
   /** Source port of raw TCP packets and UDP probes. */
   source_port?: number | undefined;
+  /** Names of plugins that do not run in this scan. */
+  disable_plugins?: string[] | undefined;
   /** Maximum number of services per port. */
   max_protocols?: number | undefined;
   /** File with additional signatures; command line only. */

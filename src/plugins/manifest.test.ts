@@ -19,7 +19,12 @@ describe('a manifest', () => {
     });
   });
 
+  it('says where its module belongs', () => {
+    expect(parseManifest(text('stage: parser\n')).stage).toBe('parser');
+  });
+
   it.each([
+    ['stage: reporter\n', /stage: "reporter" is not one of discovery, .*evaluation/],
     ['permision: [network]\n', /line 6: unknown key "permision"; did you mean permissions\?/],
     ['color: red\n', /unknown key "color"; known: name/],
     ['permissions: [root]\n', /"root" is not a permission/],

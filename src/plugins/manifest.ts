@@ -4,12 +4,16 @@ import { parseEndpoint } from '../config/endpoint.ts';
 import { PortolanError } from '../domain/errors.ts';
 import { nearest } from '../domain/text/nearest.ts';
 import { SafeYaml } from '../engine/graph/safe-yaml.ts';
+import { type ModuleType, moduleTypes } from '../engine/module.ts';
 
 /** File name of the manifest, at the root of a package. */
 export const manifestFile = 'plugin.yaml';
 
 export const pluginKinds = ['native', 'script', 'wasm', 'rules', 'templates', 'grpc'] as const;
 export type PluginKind = (typeof pluginKinds)[number];
+
+/** Stages of a scan that a module of a plugin may belong to: reports are made by builtin modules. */
+export const pluginStages = moduleTypes.filter((type) => type !== 'reporter');
 
 /** The only version of the plugin interface so far. */
 const abiVersion = 1;
@@ -37,11 +41,13 @@ export interface PluginManifest {
   permissions: string[];
   /** Names of other plugins. */
   requires: string[];
+  /** Where its module belongs: then it runs in the builtin profiles. Absent = only where a graph names it. */
+  stage?: ModuleType;
   /** SHA-256 in hex by path. */
   files: Map<string, string>;
 }
 
-const keys = ['name', 'version', 'kind', 'entry', 'abi', 'permissions', 'requires', 'files'];
+const keys = ['name', 'version', 'kind', 'entry', 'abi', 'permissions', 'requires', 'stage', 'files'];
 
 /** @throws PortolanError `usage` */
 export function checkPluginName(name: string): string {
@@ -109,8 +115,15 @@ class ManifestReader {
       abi: this.#abi(),
       permissions: this.#list('permissions', (item) => item === 'network', 'not a permission (network)'),
       requires: this.#list('requires', (item) => namePattern.test(item), 'not a plugin name'),
+      ...(this.#nodes.has('stage') && { stage: this.#stage(kind) }),
       files,
     };
+  }
+
+  #stage(kind: string): ModuleType {
+    const text = this.#text('stage', isStage, `not one of ${pluginStages.join(', ')}`);
+    if (kind !== 'rules') return text as ModuleType;
+    throw this.#wrong(this.#nodes.get('stage'), 'stage: rules run in every scan that evaluates');
   }
 
   #keyOf(node: unknown): string {
@@ -178,6 +191,10 @@ class ManifestReader {
   #wrong(node: unknown, reason: string): PortolanError {
     return bad(`line ${this.#yaml.placeOf(node).line}: ${reason}`);
   }
+}
+
+export function isStage(text: string): text is ModuleType {
+  return pluginStages.some((stage) => stage === text);
 }
 
 function isKind(text: string): boolean {

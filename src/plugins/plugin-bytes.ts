@@ -1,7 +1,8 @@
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { PortolanError } from '../domain/errors.ts';
-import { manifestFile, type PluginKind, pathProblem } from './manifest.ts';
+import type { ModuleType } from '../engine/module.ts';
+import { isPluginVersion, isStage, manifestFile, type PluginKind, pathProblem } from './manifest.ts';
 import { maxPackageBytes, readPackage, sha256Of, writePackage } from './package-archive.ts';
 import type { PluginFile } from './plugin.ts';
 import type { StoredPackage } from './plugin-store.ts';
@@ -43,10 +44,10 @@ export async function pluginOfArchive(
   source: string,
 ): Promise<PluginBytes> {
   const { manifest, sha256, files } = await readPackage(archive);
-  const { name, version, kind, entry, requires } = manifest;
+  const { name, version, kind, entry, requires, stage = null } = manifest;
   const permissions = manifest.permissions.filter((permission) => permission === 'network');
   return {
-    file: { name, version, kind, sha256, archive: true, entry, permissions, source },
+    file: { name, version, kind, sha256, archive: true, entry, permissions, stage, source },
     requires,
     bytes: archive,
     signature,
@@ -79,8 +80,10 @@ export async function pluginOfFile(
     throw new PortolanError('configuration', `${path} is larger than ${maxPackageBytes} bytes`);
   const name = bareName(stem);
   const sha256 = sha256Of(bytes);
+  const { version, stage } = declaredIn(kind, bytes);
+  const said = { version: version ?? bareVersion, stage };
   return {
-    file: { name, version: bareVersion, kind, sha256, archive: false, entry, permissions: [], source },
+    file: { name, kind, sha256, archive: false, entry, permissions: [], source, ...said },
     requires: [],
     bytes,
     signature,
@@ -98,6 +101,7 @@ export interface WrapOptions {
   name: string | null;
   version: string | null;
   permissions: string[];
+  stage: ModuleType | null;
 }
 
 /**
@@ -108,17 +112,18 @@ export interface WrapOptions {
 export async function wrapFile(
   path: string,
   stored: StoredPackage,
-  { name, version, permissions }: WrapOptions,
+  { name, version, permissions, stage }: WrapOptions,
 ): Promise<StoredPackage> {
   const { file, bytes } = await pluginOfFile(path, stored);
   // Such as one with a space in its name.
   const entry = pathProblem(file.entry) === null ? file.entry : `${file.name}${extname(file.entry)}`;
   const manifest = {
     name: name ?? file.name,
-    version: version ?? wrappedVersion,
+    version: version ?? (file.version === bareVersion ? wrappedVersion : file.version),
     kind: file.kind,
     entry,
     permissions,
+    ...((stage ?? file.stage) && { stage: stage ?? file.stage }),
   };
   const archive = await writePackage(
     new Map([
@@ -138,6 +143,18 @@ export function signedBytes({ file, requires, bytes, signature, contents }: Plug
   const wrapped =
     file.archive && contents.size === 2 && requires.length === 0 && file.permissions.length === 0;
   return wrapped && entry && signedHash(signature) === sha256Of(entry) ? entry : bytes;
+}
+
+/** Version and stage as the text of a script or a file of rules states them: nothing is run to learn them. */
+function declaredIn(kind: PluginKind, bytes: Buffer): { version: string | null; stage: ModuleType | null } {
+  const isText = (kind === 'script' || kind === 'rules') && !bytes.includes(0);
+  const text = isText ? bytes.toString() : '';
+  const [, version = ''] = /[\s{,]version ?[:=] ?['"]?([\w.+-]{1,50})/.exec(text) ?? [];
+  const [, stage = ''] = /[\s{,]stage ?[:=] ?['"]([a-z]{1,20})['"]/.exec(text) ?? [];
+  return {
+    version: isPluginVersion(version) ? version : null,
+    stage: kind === 'script' && isStage(stage) ? stage : null,
+  };
 }
 
 /** As names of packages are, at most 63 characters. */

@@ -1,8 +1,8 @@
 import { nearest } from '../domain/text/nearest.ts';
 import { visibleText } from '../domain/text/visible.ts';
-import { type ModuleType, moduleTypes } from '../engine/module.ts';
+import type { ModuleType } from '../engine/module.ts';
 import { type OptionDef, type OptionDefs, validateOptions } from '../engine/options.ts';
-import { isPluginVersion } from './manifest.ts';
+import { isPluginVersion, isStage, pluginStages } from './manifest.ts';
 import type { PluginMetadata } from './plugin.ts';
 
 const namePattern = /^[a-z][a-z0-9_]{1,63}$/;
@@ -15,9 +15,6 @@ const maxKeys = 32;
 const maxOptions = 64;
 /** Maximum number of values that an option lists. */
 const maxEnum = 200;
-
-/** Reports are made by builtin modules, and not stopped by a cancel. */
-const pluginTypes = moduleTypes.filter((type) => type !== 'reporter');
 
 const metadataNames = ['name', 'type', 'version', 'description', 'options', 'requires', 'provides'];
 const optionNames = ['Type', 'Description', 'Default', 'Required', 'Min', 'Max', 'Enum', 'Items'];
@@ -48,8 +45,7 @@ export function checkMetadata(given: unknown): PluginMetadata {
 }
 
 function moduleType(given: unknown): ModuleType {
-  const known = (value: string) => pluginTypes.some((one) => one === value);
-  return text(given, 'type', known, `one of ${pluginTypes.join(', ')}`) as ModuleType;
+  return text(given, 'type', isStage, `one of ${pluginStages.join(', ')}`) as ModuleType;
 }
 
 function keyList(given: unknown, field: string, valid: (key: string) => boolean): string[] {

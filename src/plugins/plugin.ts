@@ -18,6 +18,8 @@ export interface PluginFile {
   entry: string;
   /** Granted by the manifest; a bare file has none. */
   permissions: PluginPermission[];
+  /** Where it belongs in a scan: then an installed one runs in the builtin profiles. Absent in older scans. */
+  stage?: ModuleType | null;
   /** Where it comes from: `installed`, `file <path>`, `configuration`. */
   source: string;
 }
@@ -52,6 +54,8 @@ export interface PlannedPlugin {
   metadata: PluginMetadata | null;
   /** Joins a graph that does not name it. */
   added: boolean;
+  /** Switched off: its rules are not evaluated, its nodes are skipped. */
+  off?: boolean;
 }
 
 /** The same on a machine that has its files. */

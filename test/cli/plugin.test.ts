@@ -72,6 +72,43 @@ describe('portolan plugin', () => {
     expect(text).not.toContain(readFileSync(key, 'utf8').split('\n')[1]);
   });
 
+  it('says at an install in which graphs a script runs, and takes it along in builtin profiles if it has a stage', async () => {
+    const folder = home.file('stage');
+    mkdirSync(folder);
+    const file = `${folder}/old_ssh.mjs`;
+    writeFileSync(
+      file,
+      "export const Plugin = { name: 'old_ssh', version: '1.2.0', description: '', requires: ['banners'], execute() {} };\n",
+    );
+    const local = `${folder}/portolan.yaml`;
+    const plugins = { dir: `${folder}/plugins` };
+    writeFileSync(local, JSON.stringify({ plugins }));
+    const run = (...args: string[]) => home.run([...args, '--config', local]);
+    expect((await run('plugin', 'install', file)).stderr).toContain(
+      'it runs in no graph yet: name its module old_ssh in one',
+    );
+    expect((await run('plugin', 'install', file, '--stage', 'evaluation', '--force')).stderr).toContain(
+      'it runs in every builtin profile that has what it requires (stage evaluation)',
+    );
+    const listed = JSON.parse((await run('plugin', 'list', '--format', 'json')).stdout);
+    const profiles = ['deep', 'infrastructure', 'quick', 'standard', 'vuln-scan', 'webapp'];
+    expect(listed.plugins).toMatchObject([{ name: 'old_ssh', version: '1.2.0', runs_in: profiles }]);
+    const nodes = async (...more: string[]) => {
+      const plan = await run('scan', '127.0.0.1', '--vuln', '--dry-run', '--format', 'json', ...more);
+      return JSON.parse(plan.stdout).nodes.filter(
+        (node: { module_type: string }) => node.module_type === 'old_ssh',
+      );
+    };
+    expect(await nodes()).toMatchObject([{ skipped: null, depends_on: ['banners'] }]);
+    expect(await nodes('--disable-plugin', 'old_ssh')).toEqual([]);
+    expect((await run('scan', '127.0.0.1', '--disable-plugin', 'old_sh')).stderr).toContain(
+      'no plugin "old_sh" is loaded; did you mean old_ssh?',
+    );
+    writeFileSync(local, JSON.stringify({ plugins: { ...plugins, disabled: ['old_ssh'] } }));
+    expect(await nodes()).toEqual([]);
+    expect((await run('plugin', 'list')).stdout).toContain('none: switched off');
+  });
+
   it.each([
     [['install', 'https://192.0.2.1/x.tar.gz'], 2],
     [['install', 'hello'], 3],

@@ -54,13 +54,16 @@ export async function findPackages(
   return packages;
 }
 
+const notGiven: WrapOptions = { name: null, version: null, permissions: [], stage: null };
+
 /** An archive as it is, a bare file as a package. The end of the path of a URL or file says which. */
 async function packageOf({ archive, signature, source }: FoundPackage, wrap: WrapOptions | null) {
   const bare = !isArchive(archive) && !isArchiveName(source);
-  if (bare)
-    return wrapFile(source, { archive, signature }, wrap ?? { name: null, version: null, permissions: [] });
+  if (bare) return wrapFile(source, { archive, signature }, wrap ?? notGiven);
   if (wrap)
-    throw usage('--name, --plugin-version and --permission are for bare files: a package has its own');
+    throw usage(
+      '--name, --plugin-version, --permission and --stage are for bare files: a package has its own',
+    );
   return { archive, signature };
 }
 

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadConfig } from '../../config/load.ts';
+import { GraphLibrary } from '../../engine/graph/graph-library.ts';
+import { Registry } from '../../engine/registry.ts';
 import { sha256Of, writePackage } from '../../plugins/package-archive.ts';
 import { PluginStore } from '../../plugins/plugin-store.ts';
 import { PrivateFolder } from '../../plugins/private-folder.ts';
@@ -54,7 +56,10 @@ function contextOf(plugins: object = {}, license = new License(false, null, null
       'plugins.trusted_publishers': [{ fingerprint: keys.fingerprint, name: 'Acme Ltd', bound: true }],
     },
   });
-  return { config: { plugins: { ...config.plugins, ...plugins } }, license, builtin: ['tcp_scanner'] };
+  const registry = new Registry();
+  const catalog = async () => ({ registry, library: new GraphLibrary() });
+  const rules = { ...config.plugins, ...plugins };
+  return { config: { plugins: rules }, license, builtin: ['tcp_scanner'], catalog };
 }
 
 const metadata = {
@@ -188,14 +193,29 @@ describe('installing from a file', () => {
     await install(await fileOf(await packed('1.0.0')));
     const other = await writePackage(
       new Map([
-        ['plugin.yaml', Buffer.from('name: hello\nversion: 1.0.0\nkind: rules\nentry: a.yaml\n')],
-        ['a.yaml', Buffer.from('x')],
+        ['plugin.yaml', Buffer.from('name: hello\nversion: 1.0.0\nkind: script\nentry: a.mjs\n')],
+        ['a.mjs', Buffer.from('x')],
       ]),
     );
     await expect(install(await fileOf(other))).rejects.toMatchObject({ code: 'conflict' });
     expect((await install(await fileOf(other), contextOf(), null, true)).current.sha256).toBe(
       sha256Of(other),
     );
+  });
+
+  it('refuses rules under the name of a script, in whatever version, also with force', async () => {
+    await install(await fileOf(await packed('1.0.0')));
+    const rules = await writePackage(
+      new Map([
+        ['plugin.yaml', Buffer.from('name: hello\nversion: 2.0.0\nkind: rules\nentry: a.yaml\n')],
+        ['a.yaml', Buffer.from('x')],
+      ]),
+    );
+    await expect(install(await fileOf(rules), contextOf(), null, true)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/hello is installed and of kind script, this one is of kind rules/),
+    });
+    expect((await new PluginStore(join(dir, 'plugins')).get('hello')).current.version).toBe('1.0.0');
   });
 
   it('never writes or deletes outside its folder', async () => {
@@ -267,7 +287,7 @@ describe('installing a bare file', () => {
         source,
         sha256: null,
         force: false,
-        wrap: { name: null, version: null, permissions: [], ...wrap },
+        wrap: { name: null, version: null, permissions: [], stage: null, ...wrap },
       },
       context,
     );
@@ -285,6 +305,14 @@ describe('installing a bare file', () => {
       permissions: [],
       entry: 'my-check.mjs',
     });
+  });
+
+  it('gives it the version and the stage that its text states; what is given counts instead', async () => {
+    const text = "export const Plugin = { name: 'x', version: '2.3.4', stage: 'parser' };\n";
+    await install(await bare('said.mjs', null, text));
+    expect(await manifestOf('said', '2.3.4')).toMatchObject({ stage: 'parser' });
+    await wrapped(await bare('given.mjs', null, text), { version: '3.0.0', stage: 'evaluation' });
+    expect(await manifestOf('given', '3.0.0')).toMatchObject({ stage: 'evaluation' });
   });
 
   it.each([

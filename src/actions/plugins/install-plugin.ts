@@ -2,7 +2,7 @@ import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { packageRefused } from '../../plugins/archive-names.ts';
-import { checkPluginName } from '../../plugins/manifest.ts';
+import { checkPluginName, type PluginManifest } from '../../plugins/manifest.ts';
 import { type PluginPackage, readPackage } from '../../plugins/package-archive.ts';
 import { pluginOfArchive, signedBytes } from '../../plugins/plugin-bytes.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
@@ -20,6 +20,7 @@ export interface PluginContext {
 
 export interface PluginChange extends InstalledPlugin {
   signature: SignatureVerdict;
+  manifest: Pick<PluginManifest, 'kind' | 'stage' | 'permissions'>;
 }
 
 /** A package that may be installed. */
@@ -42,10 +43,15 @@ export async function installPlugin(
   const store = new PluginStore(pluginsFolder(context.config));
   const checked: CheckedPackage[] = [];
   for (const found of await findPackages(order, rules, store)) checked.push(await check(found, context));
+  for (const { content } of checked) await requireKind(content.manifest, store);
   if (!order.force) await requireOthers(checked, store);
   const changes: PluginChange[] = [];
   for (const { found, content, signature } of checked)
-    changes.push({ ...(await store.install(content, found, found.source, order.force)), signature });
+    changes.push({
+      ...(await store.install(content, found, found.source, order.force)),
+      signature,
+      manifest: content.manifest,
+    });
   return changes;
 }
 
@@ -60,6 +66,18 @@ async function check(found: FoundPackage, { config, builtin }: PluginContext): P
   const { names } = found;
   if (names.length > 0 && !names.includes(name)) throw packageRefused(`it is "${name}", not "${names[0]}"`);
   return { found, content, signature };
+}
+
+/** A name stays that of one plugin: rules are no later version of a script. @throws PortolanError `conflict` */
+async function requireKind({ name, kind }: PluginManifest, store: PluginStore): Promise<void> {
+  const installed = (await store.list()).find((plugin) => plugin.name === name);
+  // Whatever a damaged one was, it is replaced.
+  const before = installed && (await store.load(name, installed.current).catch(() => null));
+  if (!before || before.package.manifest.kind === kind) return;
+  throw new PortolanError(
+    'conflict',
+    `${name} is installed and of kind ${before.package.manifest.kind}, this one is of kind ${kind}: remove it first (portolan plugin remove ${name}), or give this one another --name`,
+  );
 }
 
 /** @throws PortolanError `configuration` with the command that installs what is missing */
@@ -101,5 +119,5 @@ export async function rollBackPlugin(
   const plugin = await pluginOfArchive(stored, 'installed');
   const signature = evaluateSignature(signedBytes(plugin), stored.signature, rules);
   requireTrust(`${name} ${previous.version}`, signature, rules);
-  return [{ ...(await store.rollBack(name)), signature }];
+  return [{ ...(await store.rollBack(name)), signature, manifest: stored.package.manifest }];
 }

@@ -2,11 +2,20 @@ import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { PluginManifest } from '../../plugins/manifest.ts';
+import type { LoadedPlugin } from '../../plugins/plugin.ts';
 import { type InstalledPlugin, PluginStore } from '../../plugins/plugin-store.ts';
 import { PrivateFolder } from '../../plugins/private-folder.ts';
-import { type ListedPlugin, type LoadContext, loadPlugins } from './load-plugins.ts';
+import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
+import { type LoadContext, loadPlugins } from './load-plugins.ts';
+import { type PlacedRow, withGraphs } from './where-plugins-run.ts';
 
-export interface PluginDetails extends ListedPlugin {
+/** What decides which plugins are loaded, and where they run. */
+export interface ListContext extends Omit<LoadContext, 'folder'> {
+  /** Modules and graphs of this machine with these plugins. */
+  catalog(plugins: readonly LoadedPlugin[]): Promise<Pick<ModuleCatalog, 'library' | 'registry'>>;
+}
+
+export interface PluginDetails extends PlacedRow {
   installed_at: string;
   /** Version for a rollback. */
   previous: string | null;
@@ -14,17 +23,18 @@ export interface PluginDetails extends ListedPlugin {
 }
 
 /** Loads each installed plugin anew. @throws PortolanError `configuration` if the registry is damaged */
-export async function listPlugins(context: Omit<LoadContext, 'folder'>): Promise<ListedPlugin[]> {
+export async function listPlugins(context: ListContext): Promise<PlacedRow[]> {
   const folder = new PrivateFolder();
   try {
-    return (await loadPlugins([], { ...context, folder })).listed;
+    const { listed, plugins } = await loadPlugins([], { ...context, folder });
+    return withGraphs(listed, { ...(await context.catalog(plugins)), plugins });
   } finally {
     await folder.remove();
   }
 }
 
 /** @throws PortolanError `usage`, `not_found`, `configuration` */
-export async function showPlugin(name: string, context: Omit<LoadContext, 'folder'>): Promise<PluginDetails> {
+export async function showPlugin(name: string, context: ListContext): Promise<PluginDetails> {
   const store = storeOf(context.config);
   const { current, previous } = await store.get(name);
   const row = (await listPlugins(context)).find((plugin) => plugin.name === name);

@@ -106,6 +106,15 @@ describe('installed plugins', () => {
     expect(errors['other']).toBeNull();
   });
 
+  it('have one version, that of their package, and its stage; the configuration switches them off', async () => {
+    await install('hello', 'stage: parser\n');
+    const { listed, plugins } = await load([], { disabled: ['hello'] });
+    expect(listed).toMatchObject([{ version: '1.0.0', stage: 'parser', disabled: true, loaded: true }]);
+    expect(plugins).toMatchObject([
+      { off: true, metadata: { version: '1.0.0' }, file: { version: '1.0.0', stage: 'parser' } },
+    ]);
+  });
+
   it('are refused once their signature expires or its publisher is revoked', async () => {
     await install('signed', '', { expiresAt: null });
     await install('bare');
@@ -170,21 +179,30 @@ describe('files', () => {
 
   it('cannot take a name that is taken, of a plugin or of a module', async () => {
     await install('hello');
-    const [same, builtin, shadow, twice] = ['hello.mjs', 'tcp_scanner.mjs', 'shadow.mjs', 'twice.mjs'].map(
+    const [same, builtin, shadow, twice] = ['hello.yaml', 'tcp_scanner.mjs', 'shadow.mjs', 'twice.mjs'].map(
       (name) => join(dir, name),
     ) as [string, string, string, string];
-    await writeFile(same, '// module fresh');
+    await writeFile(same, 'id: fresh');
     await writeFile(builtin, '// module fresh');
     await writeFile(shadow, '// module tcp_scanner');
     await writeFile(twice, '// module hello');
     const { listed } = await load([same, builtin, shadow, twice]);
     const reasons = listed.slice(1).map(({ error }) => error);
     expect(reasons).toEqual([
-      expect.stringContaining(`(${same}) is that of another plugin (${join(dir, 'plugins/hello/1.0.0')})`),
+      expect.stringContaining(`another plugin (rules ${same}, script ${join(dir, 'plugins/hello/1.0.0')})`),
       expect.stringContaining('the name of a builtin module'),
       expect.stringContaining('has the name of a builtin one'),
       expect.stringContaining(`(${twice}) is also that of hello (${join(dir, 'plugins/hello/1.0.0')})`),
     ]);
+  });
+
+  it('take the place of the installed plugin of their name', async () => {
+    await install('hello-there');
+    const path = join(dir, 'hello_there.mjs');
+    await writeFile(path, '// module hello_there');
+    const { listed, plugins } = await load([path]);
+    expect(listed).toMatchObject([{ name: 'hello_there', loaded: true, source: `file ${path}` }]);
+    expect(plugins).toMatchObject([{ added: true, off: false }]);
   });
 
   it('of an unknown kind, missing or a folder are refused', async () => {

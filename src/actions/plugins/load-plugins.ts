@@ -1,6 +1,7 @@
 import { pluginsFolder } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
+import type { ModuleType } from '../../engine/module.ts';
 import { loadedGrpc } from '../../plugins/grpc/configured-plugin.ts';
 import type { GrpcPlugin } from '../../plugins/grpc/grpc-plugins.ts';
 import type { LoadedPlugin, PluginFile, PluginMetadata } from '../../plugins/plugin.ts';
@@ -28,6 +29,11 @@ export interface ListedPlugin {
   loaded: boolean;
   /** Why it is not loaded. */
   error: string | null;
+  /** What its package may do. */
+  permissions: string[];
+  stage: ModuleType | null;
+  /** Switched off by `plugins.disabled`. */
+  disabled: boolean;
 }
 
 export interface LoadContext {
@@ -37,7 +43,7 @@ export interface LoadContext {
   builtin: readonly string[];
   /** Where the verified bytes are placed. */
   folder: PrivateFolder;
-  /** Installed ones besides rules are left out unless a file requires them, if `files`. */
+  /** Installed ones besides rules and those with a stage are left out unless a file requires them, if `files`. */
   modules?: 'all' | 'files';
   /** What is known of the configured gRPC plugins; by default each is asked once. */
   remote?: readonly GrpcPlugin[];
@@ -73,10 +79,12 @@ interface Candidate extends Named {
  */
 export async function loadPlugins(files: readonly string[], context: LoadContext): Promise<LoadedPlugins> {
   const store = new PluginStore(pluginsFolder(context.config));
-  const candidates: Candidate[] = [];
+  const installed: Candidate[] = [];
+  const given: Candidate[] = [];
   // One after the other: packages are large.
-  for (const plugin of await store.list()) candidates.push(await openInstalled(plugin, store, context));
-  for (const path of files) candidates.push(await openFile(path, context));
+  for (const plugin of await store.list()) installed.push(await openInstalled(plugin, store, context));
+  for (const path of files) given.push(await openFile(path, context));
+  const candidates = [...installed.filter((each) => !given.some((other) => isSame(each, other))), ...given];
   refuseTakenNames(candidates, context.builtin);
   const { ordered, refused } = orderPlugins(candidates.filter(({ row }) => row.error === null));
   for (const { name, row } of candidates) row.error ??= refused.get(name) ?? null;
@@ -85,17 +93,24 @@ export async function loadPlugins(files: readonly string[], context: LoadContext
   const plugins = await describeAll(wanted, context, byModule);
   const rows = candidates.map(({ row }) => row);
   const remote = context.remote ?? (await askOnce(context.config.plugins));
-  const configured = addConfigured(remote, { rows, builtin: context.builtin, byModule });
+  const { disabled } = context.config.plugins;
+  const configured = addConfigured(remote, { rows, builtin: context.builtin, byModule, disabled });
   return {
     listed: [...rows, ...configured.map(({ row }) => row)],
     plugins: [...plugins, ...configured.flatMap(({ plugin }) => plugin ?? [])],
   };
 }
 
+/** Whether both are the same plugin, in whatever version: then the file counts. */
+function isSame(installed: Candidate, given: Candidate): boolean {
+  const [one, other] = [installed, given].map(({ name }) => name.replaceAll('-', '_'));
+  return one === other && installed.row.kind === given.row.kind;
+}
+
 function neededByFiles(ordered: readonly Candidate[]): Candidate[] {
   const needed = new Set<string>();
   for (const { name, row, requires, added } of [...ordered].reverse()) {
-    if (!added && row.kind !== 'rules' && !needed.has(name)) continue;
+    if (!added && row.kind !== 'rules' && row.stage === null && !needed.has(name)) continue;
     for (const each of [name, ...requires]) needed.add(each);
   }
   return ordered.filter(({ name }) => needed.has(name));
@@ -118,7 +133,8 @@ function openFile(path: string, context: LoadContext): Promise<Candidate> {
 
 function newRow(row: Pick<ListedPlugin, 'name' | 'version' | 'sha256' | 'source' | 'path'>): ListedPlugin {
   const signature = { state: 'unknown', publisher: null, fingerprint: null } as const;
-  return { ...row, kind: null, signature, loaded: false, error: null };
+  const facts = { permissions: [], stage: null, disabled: false };
+  return { ...row, kind: null, signature, loaded: false, error: null, ...facts };
 }
 
 async function open(
@@ -130,8 +146,9 @@ async function open(
   const candidate: Candidate = { name: row.name, row, requires: [], file: null, added };
   try {
     const plugin = await read();
-    const { name, version, kind, sha256 } = plugin.file;
-    Object.assign(row, { name, version, kind, sha256 });
+    const { name, version, kind, sha256, permissions, stage = null } = plugin.file;
+    const disabled = !added && config.plugins.disabled.includes(name);
+    Object.assign(row, { name, version, kind, sha256, permissions, stage, disabled });
     Object.assign(candidate, { name, requires: plugin.requires });
     const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);
     const { state, publisher, fingerprint } = verdict;
@@ -158,9 +175,10 @@ function refuseTakenNames(candidates: readonly Candidate[], builtin: readonly st
     if (row.error !== null) continue;
     const other = taken.get(name);
     if (builtin.includes(name)) row.error = `"${name}" is the name of a builtin module`;
-    else if (other)
-      row.error = `the name "${name}" (${row.path}) is that of another plugin (${other.row.path})`;
-    else taken.set(name, candidate);
+    else if (other) {
+      const kinds = `${row.kind} ${row.path}, ${other.row.kind} ${other.row.path}`;
+      row.error = `the name "${name}" is that of another plugin (${kinds}): rename one of them`;
+    } else taken.set(name, candidate);
   }
 }
 
@@ -179,13 +197,16 @@ async function describeAll(
       if (lacking !== undefined)
         throw refusal(`it requires "${lacking}", which is refused (${name} -> ${lacking})`);
       const given = candidate.file as PluginFile;
-      const metadata = await describe(given, config.plugins);
-      if (metadata !== null) takeModule(metadata.name, candidate, builtin, byModule);
-      const file = given.archive || metadata === null ? given : { ...given, version: metadata.version };
-      row.version = file.version;
+      const described = await describe(given, config.plugins);
+      if (described !== null) takeModule(described.name, candidate, builtin, byModule);
+      // A plugin has one version, wherever it is shown: that of its package, else what it says itself.
+      const version = given.archive || described === null ? given.version : described.version;
+      const file = { ...given, version };
+      const metadata = described && { ...described, version };
+      row.version = version;
       row.loaded = true;
       loaded.add(name);
-      plugins.push({ file, metadata, added });
+      plugins.push({ file, metadata, added, off: row.disabled });
     } catch (error) {
       row.error = reasonOf(error);
     }
@@ -205,7 +226,12 @@ async function askOnce({ list, limits }: Config['plugins']): Promise<readonly Gr
 /** A configured plugin needs no signature: it runs where its operator started it, and nothing of it is loaded. */
 function addConfigured(
   remote: readonly GrpcPlugin[],
-  taken: { rows: readonly ListedPlugin[]; builtin: readonly string[]; byModule: Map<string, Named> },
+  taken: {
+    rows: readonly ListedPlugin[];
+    builtin: readonly string[];
+    byModule: Map<string, Named>;
+    disabled: readonly string[];
+  },
 ): { row: ListedPlugin; plugin: LoadedPlugin | null }[] {
   return remote.map((each) => {
     const plugin = loadedGrpc(each);
@@ -214,6 +240,7 @@ function addConfigured(
     const row: ListedPlugin = {
       ...newRow({ name, version, sha256, source, path }),
       kind: 'grpc',
+      disabled: taken.disabled.includes(name),
       loaded,
       error,
     };
@@ -222,7 +249,7 @@ function addConfigured(
       const other = taken.rows.find((one) => one.name === name);
       if (other) throw refusal(`the name "${name}" is that of another plugin (${other.path})`);
       takeModule(plugin.metadata.name, { name, row }, taken.builtin, taken.byModule);
-      return { row, plugin };
+      return { row, plugin: { ...plugin, off: row.disabled } };
     } catch (problem) {
       return { row: { ...row, loaded: false, error: reasonOf(problem) }, plugin: null };
     }

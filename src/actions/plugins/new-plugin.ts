@@ -125,7 +125,8 @@ async function filesOf(kind: NewKind, name: string, module: string): Promise<Map
     const changed = changes.reduce((sum, [old, fresh]) => sum.replaceAll(old, () => named(fresh)), text);
     files.set(named(to), changed);
   }
-  const manifest = { name, version: '0.1.0', kind, entry: named(entry), permissions };
+  const stage = kind !== 'rules' && kind !== 'grpc' && { stage: 'evaluation' };
+  const manifest = { name, version: '0.1.0', kind, entry: named(entry), permissions, ...stage };
   files.set(manifestFile, stringify(manifest));
   parseManifest(stringify(manifest), { draft: true });
   files.set('README.md', readmeOf(kind, name, build.map(named)));

@@ -51,7 +51,7 @@ describe.each(engines)('packages of plugins in %s', (engine) => {
   async function planned(version: string): Promise<ScanRequest> {
     const plugin = await pluginOfArchive({ archive: await packed(version), signature: null }, 'installed');
     return {
-      plugins: pluginsFor(undefined, [{ file: plugin.file, metadata: null, added: true }]),
+      plugins: pluginsFor(undefined, [{ file: plugin.file, metadata: null, added: true }], []),
     } as ScanRequest;
   }
 

@@ -18,9 +18,10 @@ export async function showPluginInfo(
     print(printableJson(details));
     return;
   }
-  const { manifest, signature, ...facts } = details;
+  const { manifest, signature, runs_in: graphs, permissions: _permissions, ...facts } = details;
   const shown = Object.entries({
     ...facts,
+    runs_in: graphs.join(', ') || 'no graph',
     signature: signature.state,
     publisher: signature.publisher,
     fingerprint: signature.fingerprint,

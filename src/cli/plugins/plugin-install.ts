@@ -1,4 +1,5 @@
 import { installPlugin } from '../../actions/plugins/install-plugin.ts';
+import type { ModuleType } from '../../engine/module.ts';
 import type { GlobalFlags } from '../terminal/globals.ts';
 import type { CliWiring } from '../wiring.ts';
 import { changePlugins } from './plugin-session.ts';
@@ -9,6 +10,7 @@ export interface InstallFlags {
   name?: string;
   pluginVersion?: string;
   permission?: string[];
+  stage?: ModuleType;
 }
 
 export function install(
@@ -17,9 +19,9 @@ export function install(
   global: GlobalFlags,
   wiring: CliWiring,
 ): Promise<void> {
-  const { name = null, pluginVersion: version = null, permission: permissions = [] } = flags;
-  const given = name !== null || version !== null || permissions.length > 0;
-  const wrap = given ? { name, version, permissions } : null;
+  const { name = null, pluginVersion: version = null, permission: permissions = [], stage = null } = flags;
+  const given = name !== null || version !== null || permissions.length > 0 || stage !== null;
+  const wrap = given ? { name, version, permissions, stage } : null;
   return changePlugins({ operation: 'plugin.install', id: null }, wiring, global, (context) =>
     installPlugin({ source, sha256, force, wrap }, context),
   );

@@ -1,4 +1,5 @@
 import { listPlugins } from '../../actions/plugins/list-plugins.ts';
+import type { PlacedRow } from '../../actions/plugins/where-plugins-run.ts';
 import { readConfig } from '../session/session.ts';
 import { renderRows } from '../terminal/draw/columns.ts';
 import { printTable } from '../terminal/draw/print-table.ts';
@@ -20,7 +21,7 @@ export async function listInstalledPlugins(
     return;
   }
   if (format === 'csv') {
-    const rows = plugins.map(({ name, kind, version, source, signature, loaded, error }) => [
+    const rows = plugins.map(({ name, kind, version, source, signature, loaded, error, ...row }) => [
       name,
       kind ?? '-',
       version,
@@ -28,6 +29,7 @@ export async function listInstalledPlugins(
       signature.state,
       signature.publisher ?? '-',
       loaded ? 'yes' : `no: ${error ?? ''}`,
+      row.runs_in.join(' '),
     ]);
     print(renderRows(csvTitles, rows));
     return;
@@ -46,15 +48,23 @@ export async function listInstalledPlugins(
         over: 'wrap',
         paint: ({ loaded }) => (loaded ? null : 'yellow'),
       },
+      { head: 'RUNS IN', cell: runsText, over: 'wrap' },
     ],
     plugins,
     global,
     [
       ['LOADED', 16],
+      ['RUNS IN', 20],
       ['PUBLISHER', 0],
       ['SOURCE', 0],
     ],
   );
 }
 
-const csvTitles = ['name', 'kind', 'version', 'source', 'signature', 'publisher', 'loaded'];
+const csvTitles = ['name', 'kind', 'version', 'source', 'signature', 'publisher', 'loaded', 'runs_in'];
+
+function runsText({ loaded, disabled, runs_in: graphs }: PlacedRow): string {
+  if (disabled) return 'none: switched off';
+  if (!loaded) return 'none';
+  return graphs.join(', ') || 'none: no graph names it';
+}

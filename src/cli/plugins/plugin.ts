@@ -63,11 +63,17 @@ function addChangingCommands(plugin: CliCommand): void {
     .option('--sha256 <hex>', 'expected SHA-256 of the file; required for a URL')
     .option('--force', 'replace the same version with other content, and install without what it requires')
     .option('--name <name>', 'name of a bare file (default: from its file name)')
-    .option('--plugin-version <version>', 'version of a bare file (default: 0.1.0)')
+    .option('--plugin-version <version>', 'version of a bare file (default: its own, else 0.1.0)')
     .addOption(
       new Option('--permission <permission...>', 'what a bare file may do (default: nothing)').choices([
         'network',
       ]),
+    )
+    .addOption(
+      new Option(
+        '--stage <stage>',
+        'where the module of a bare file belongs: it runs in the builtin profiles (default: as it says)',
+      ).choices(['discovery', 'scanner', 'parser', 'fingerprint', 'profiler', 'evaluation']),
     )
     .runs(async () => (await import('./plugin-install.ts')).install);
   plugin

@@ -58,7 +58,8 @@ function addTargetOptions(scan: CliCommand): void {
         '--plugin <file>',
         'file of a plugin for this scan: .mjs .cjs .js .mts .ts .node .so .wasm .yaml, or a package; repeatable',
       ).argParser((file: string, before: string[] | undefined) => [...(before ?? []), file]),
-    );
+    )
+    .option('--disable-plugin <list>', 'plugins that do not run in this scan');
 }
 
 function addDiscoveryOptions(scan: CliCommand): void {

@@ -40,6 +40,7 @@ export interface ScanFlags {
   scanName?: string;
   tags?: string;
   plugin?: string[];
+  disablePlugin?: string;
   discoverProfile?: string;
   discoveryTimeout?: string;
   discoveryRetry?: number;
@@ -141,6 +142,7 @@ export async function submissionOf(positional: string[], flags: ScanFlags): Prom
     interface: flags.interface,
     source_ip: flags.sourceIp,
     source_port: flags.sourcePort,
+    disable_plugins: flags.disablePlugin === undefined ? undefined : listOf(flags.disablePlugin),
     min_severity: flags.minSeverity,
     compliance: flags.compliance === undefined ? undefined : frameworksOf(flags.compliance),
   });

@@ -1,5 +1,8 @@
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
+import type { GraphLibrary } from '../../engine/graph/graph-library.ts';
+import type { InstalledFolders } from '../../engine/graph/installed-files.ts';
+import type { Registry } from '../../engine/registry.ts';
 import type { ModuleCatalog } from '../../scan-run/plan/plan-scan.ts';
 import type { Store } from '../../store/open.ts';
 import type { Workspace } from '../../workspace/workspace.ts';
@@ -92,32 +95,48 @@ async function installedCatalogue(
   config: Config,
   { profile = null, plugins: files = [] }: CatalogChoice = {},
 ): Promise<CommandCatalog> {
-  const [{ GraphLibrary }, { areEmpty, installedFolders, tenantFolders }, { loadCommandPlugins }, builtin] =
-    await Promise.all([
-      import('../../engine/graph/graph-library.ts'),
-      import('../../engine/graph/installed-files.ts'),
-      import('./command-plugins.ts'),
-      wiring.loadRegistry(config),
-    ]);
+  const [{ GraphLibrary }, { areEmpty }, { loadCommandPlugins }, builtin] = await Promise.all([
+    import('../../engine/graph/graph-library.ts'),
+    import('../../engine/graph/installed-files.ts'),
+    import('./command-plugins.ts'),
+    wiring.loadRegistry(config),
+  ]);
   const { profilesDir } = wiring;
   const one = profile && (await GraphLibrary.loadProfile(profilesDir, 'builtin', builtin, profile));
-  const dir = config.workspace.enabled ? config.workspace.dir : null;
-  const folders = [installedFolders(dir, process.env)];
-  const tenant = chosenTenant(config);
-  if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
+  const folders = await foldersOf(config);
   // Installed profiles may build on any graph, and their errors are reported at each scan.
   const isOneEnough = one && (await areEmpty(folders));
   const modules = isOneEnough ? 'files' : 'all';
   const { registry, plugins, release } = await loadCommandPlugins(builtin, config, { files, modules });
   if (isOneEnough) return { registry, library: one, plugins, release };
   try {
-    let library = await GraphLibrary.load(profilesDir, 'builtin', registry);
-    for (const folder of folders) library = await library.withInstalled(folder, registry);
-    return { registry, library, plugins, release };
+    return { registry, library: await loadLibrary(wiring, registry, folders), plugins, release };
   } catch (error) {
     await release();
     throw error;
   }
+}
+
+/** Where this command finds graphs and profiles beside the builtin ones. */
+export async function foldersOf(config: Config): Promise<InstalledFolders[]> {
+  const { installedFolders, tenantFolders } = await import('../../engine/graph/installed-files.ts');
+  const dir = config.workspace.enabled ? config.workspace.dir : null;
+  const folders = [installedFolders(dir, process.env)];
+  const tenant = chosenTenant(config);
+  if (tenant !== null && dir !== null) folders.push(tenantFolders(dir, tenant));
+  return folders;
+}
+
+/** The builtin graphs and profiles, and those of folders. */
+export async function loadLibrary(
+  { profilesDir }: CliWiring,
+  registry: Registry,
+  folders: readonly InstalledFolders[],
+): Promise<GraphLibrary> {
+  const { GraphLibrary } = await import('../../engine/graph/graph-library.ts');
+  let library = await GraphLibrary.load(profilesDir, 'builtin', registry);
+  for (const folder of folders) library = await library.withInstalled(folder, registry);
+  return library;
 }
 
 /** The same for commands that only show them. Skipped files are reported on stderr. @throws PortolanError */

@@ -16,7 +16,7 @@ import type { PlannedPlugin } from '../../plugins/plugin.ts';
 import { malformedEgress } from '../egress-choice.ts';
 import { applyProfile } from './apply-profile.ts';
 import { checkTargets, maxListed, type SubmittedTargets, type TargetRejection } from './check-targets.ts';
-import { pluginsFor } from './plan-plugins.ts';
+import { namesOfOff, type PlannedGraph, pluginsFor } from './plan-plugins.ts';
 import { quote } from './quote.ts';
 import { serverTargetHint, serverTargets } from './server-targets.ts';
 import { maxNameLength, maxTagLength, maxTags, type Submission } from './submission.ts';
@@ -71,6 +71,7 @@ export const optionNames = [
   'interface',
   'source_ip',
   'source_port',
+  'disable_plugins',
 ] as const satisfies (keyof ScanOptions)[];
 
 /** A validated submission with its parsed targets. */
@@ -97,6 +98,8 @@ export function decideRequest(
   checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', protocol, problems);
   checkBounds(submission, config, problems);
   checkOptions(submission.options ?? {}, problems);
+  const switchedOff = submission.options?.disable_plugins ?? [];
+  checkDisabled(switchedOff, choices, problems);
   const { targets, excluded, rejections } = checkTargets(submission, config, problems);
   if (problems.length === 0) {
     const tcpPorts = protocol === 'tcp' ? ports : null;
@@ -105,6 +108,7 @@ export function decideRequest(
     if (own.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
   }
   if (problems.length > 0) throw rejection(problems, rejections, targets);
+  const off = [...new Set([...namesOfOff(choices.plugins ?? []), ...switchedOff])];
   const request: ScanRequest = {
     scan_id: origin.scanId,
     created_at: origin.createdAt.toISOString(),
@@ -121,10 +125,14 @@ export function decideRequest(
     rate: submission.rate ?? config.scanner.rate,
     dag: submission.dag ?? null,
     graph: graphOf(submission.dag, choices),
-    ...planned(profile, submission.dag, choices),
+    ...planned(profile, submission.dag, off, choices),
     pool: submission.pool ?? defaultPool,
     priority: submission.priority ?? defaultPriority,
-    options: { ...decideOptions(submission.options ?? {}, origin), ...probing },
+    options: {
+      ...decideOptions(submission.options ?? {}, origin),
+      ...probing,
+      ...(off.length > 0 && { disable_plugins: off }),
+    },
     user: origin.user,
   };
   return { request, targets, excluded };
@@ -133,26 +141,41 @@ export function decideRequest(
 /** Whether a scan looks for vulnerabilities by default. */
 function evaluates(profile: string, dag: string | undefined, choices: ScanChoices): boolean {
   const chosen = chosenGraph(profile, dag, choices);
-  return profile === 'deep' || (chosen !== undefined && requestsVuln(chosen));
+  return profile === 'deep' || (chosen !== undefined && requestsVuln(chosen.graph));
 }
 
 function chosenGraph(
   profile: string,
   dag: string | undefined,
   { installed, graph }: Pick<ScanChoices, 'installed' | 'graph'>,
-): Graph | undefined {
-  const entry = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
-  return entry?.graph ?? graph;
+): PlannedGraph | undefined {
+  const found = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
+  const entry = found && (installed?.get('dag' in found ? found.dag : found.name) ?? found);
+  if (entry) return { graph: entry.graph, isBuiltin: entry.source === 'builtin' };
+  return graph && { graph, isBuiltin: false };
 }
 
 /** A later version of a plugin does not affect an accepted scan. */
 function planned(
   profile: string,
   dag: string | undefined,
+  off: readonly string[],
   choices: ScanChoices,
 ): Pick<ScanRequest, 'plugins'> {
-  const plugins = pluginsFor(chosenGraph(profile, dag, choices), choices.plugins ?? []);
+  const plugins = pluginsFor(chosenGraph(profile, dag, choices), choices.plugins ?? [], off);
   return plugins.length > 0 ? { plugins } : {};
+}
+
+function checkDisabled(names: readonly string[], { plugins = [] }: ScanChoices, problems: FieldProblem[]) {
+  const known = plugins.map(({ file }) => file.name);
+  for (const name of names.filter((each) => !known.includes(each))) {
+    const guess = nearest(name, known);
+    const hint = guess ? `did you mean ${guess}?` : `loaded: ${known.join(', ') || 'none'}`;
+    problems.push({
+      field: 'options.disable_plugins',
+      reason: `no plugin ${quote(name)} is loaded; ${hint}`,
+    });
+  }
 }
 
 /** Builtin graphs change with the program only. */

@@ -10,15 +10,55 @@ import { withPluginNodes } from './plugin-nodes.ts';
 /** Module type that evaluates the rules of plugins. */
 const rulesModule = 'rule_evaluator';
 
-/** The plugins that a scan of this graph needs: added ones, those of its modules, and all rules. */
-export function pluginsFor(graph: Graph | undefined, plugins: readonly PlannedPlugin[]): PluginPin[] {
-  const types = new Set(graph?.nodes.map(({ moduleType }) => moduleType));
-  return plugins
-    .filter(({ metadata, added }) => added || metadata === null || types.has(metadata.name))
-    .map(({ file, metadata, added }) => {
-      const { name, version, kind, sha256, archive, entry, permissions, source } = file;
-      return { file: { name, version, kind, sha256, archive, entry, permissions, source }, metadata, added };
-    });
+/** A graph, and whether it ships with the program: then installed plugins with a stage join it. */
+export interface PlannedGraph {
+  graph: Graph;
+  isBuiltin: boolean;
+}
+
+/**
+ * The plugins that a scan of this graph needs: added ones, those of its modules, those with a stage in a builtin graph,
+ * and all rules.
+ * @param off names of plugins that are switched off
+ */
+export function pluginsFor(
+  planned: PlannedGraph | undefined,
+  plugins: readonly PlannedPlugin[],
+  off: readonly string[],
+): PluginPin[] {
+  const types = new Set(planned?.graph.nodes.map(({ moduleType }) => moduleType));
+  return plugins.flatMap(({ file, metadata, ...plugin }) => {
+    const { name, version, kind, sha256, archive, entry, permissions, stage = null, source } = file;
+    const isOff = off.includes(name);
+    const added = !isOff && (plugin.added || (stage !== null && (planned?.isBuiltin ?? false)));
+    if (!added && !(metadata === null ? !isOff : types.has(metadata.name))) return [];
+    const facts = { name, version, kind, sha256, archive, entry, permissions, stage, source };
+    return { file: facts, metadata, added };
+  });
+}
+
+/** Names of the graphs in which a plugin runs. @param graphs those of a library */
+export function graphsWith(
+  plugin: PlannedPlugin,
+  graphs: readonly { name: string; source: string; graph: Graph }[],
+  registry: Registry,
+): string[] {
+  const runsIn = ({ graph, source }: { source: string; graph: Graph }) => {
+    const pins = pluginsFor({ graph, isBuiltin: source === 'builtin' }, [plugin], namesOfOff([plugin]));
+    const types = graph.nodes.map(({ moduleType }) => moduleType);
+    const { metadata } = plugin;
+    if (pins.length === 0 || plugin.off) return false;
+    if (metadata === null) return plugin.added || types.includes(rulesModule);
+    return (
+      types.includes(metadata.name) || withJoining(graph, [pins[0] as PlannedPlugin], registry) !== graph
+    );
+  };
+  return graphs.filter(runsIn).map(({ name }) => name);
+}
+
+/** Names of the plugins that the configuration switches off. */
+export function namesOfOff(plugins: readonly PlannedPlugin[]): string[] {
+  return plugins.filter(({ off }) => off).map(({ file }) => file.name);
 }
 
 /** The plugins that a scan was planned with. */
@@ -67,12 +107,25 @@ export async function withLoadedModules(
 /** Adds a node for each plugin that joins every graph. */
 export function withAddedPlugins(graph: Graph, request: ScanRequest, registry: Registry): Graph {
   const added = plannedPlugins(request).filter((plugin) => plugin.added);
-  const types = added.flatMap(({ metadata }) => (metadata === null ? [] : [metadata.name]));
-  const hasRules = added.some(({ file }) => file.kind === 'rules');
-  if (!hasRules) return withPluginNodes(graph, types, registry);
+  const joined = withJoining(graph, added, registry);
+  if (!added.some(({ file }) => file.kind === 'rules')) return joined;
   // Whoever names rules wants them evaluated, also where the scan does not look for vulnerabilities.
-  const nodes = graph.nodes.map((node) =>
+  const nodes = joined.nodes.map((node) =>
     node.moduleType === rulesModule ? { ...node, condition: null } : node,
   );
-  return withPluginNodes({ ...graph, nodes }, [...types, rulesModule], registry);
+  return withPluginNodes(
+    { ...joined, nodes },
+    [{ type: rulesModule, stage: null, isOptional: false }],
+    registry,
+  );
+}
+
+function withJoining(graph: Graph, plugins: readonly PlannedPlugin[], registry: Registry): Graph {
+  const joining = plugins.filter(hasModule).map(({ file, metadata }) => ({
+    type: metadata.name,
+    stage: file.stage ?? null,
+    // Nobody named an installed one for this scan.
+    isOptional: file.source === 'installed',
+  }));
+  return withPluginNodes(graph, joining, registry);
 }

@@ -131,6 +131,8 @@ function leftOut(
   request: ScanRequest,
 ): string | null {
   const { options } = request;
+  if (definition.producer !== undefined && options.disable_plugins?.includes(definition.producer.name))
+    return `the plugin ${definition.producer.name} is switched off`;
   if (options.fingerprint === false && talksToServices(definition)) return 'only ports were requested';
   if (scansUdp(definition, nodeConfig) && request.ports !== null && udpPortsOf(request.ports, request) === '')
     return 'no UDP port was requested';

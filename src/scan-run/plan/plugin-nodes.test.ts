@@ -43,14 +43,18 @@ const { graph } = loadGraph(
   'some',
 );
 
+const named = (types: readonly string[]) => types.map((type) => ({ type, stage: null, isOptional: false }));
 const edges = (types: string[], given = graph) =>
   Object.fromEntries(
-    withPluginNodes(given, types, registry).nodes.map(({ instanceId, dependsOn }) => [instanceId, dependsOn]),
+    withPluginNodes(given, named(types), registry).nodes.map(({ instanceId, dependsOn }) => [
+      instanceId,
+      dependsOn,
+    ]),
   );
 
 it('a plugin waits for those that provide what it requires, and reporters wait for it', () => {
   expect(edges(['weigh'])).toEqual({ a: [], b: ['a'], c: ['b'], report: ['b', 'weigh'], weigh: ['b', 'c'] });
-  const check = validateGraph(withPluginNodes(graph, ['weigh'], registry), registry);
+  const check = validateGraph(withPluginNodes(graph, named(['weigh']), registry), registry);
   expect(check.errors).toEqual([]);
 });
 
@@ -68,4 +72,41 @@ it('a module that the graph names is not added again, and an id that is taken is
 
 it('a plugin whose inputs nobody provides has a node, which the plan skips with its reason', () => {
   expect(edges(['lone'])['lone']).toEqual([]);
+});
+
+const reading = registryOf({
+  grab: ['scanner', ['targets'], ['banners']],
+  read: ['parser', ['banners'], ['parsed_services']],
+  name: ['fingerprint', ['parsed_services'], ['service_fingerprints']],
+  judge: ['evaluation', ['service_fingerprints'], ['vulnerabilities']],
+  write: ['reporter', [], []],
+  more: ['parser', ['banners'], ['parsed_services']],
+  weigh: ['evaluation', ['service_fingerprints'], ['vulnerabilities']],
+  lone: ['evaluation', ['nothing_provides_this'], ['other']],
+});
+const builtin = loadGraph(
+  `nodes:
+  - {id: a, module: grab}
+  - {id: b, module: read, depends_on: [a]}
+  - {id: c, module: name, depends_on: [b]}
+  - {id: d, module: judge, depends_on: [c]}
+  - {id: report, module: write, depends_on: [d]}
+`,
+  'builtin',
+).graph;
+
+it('later stages that read what a plugin with a stage provides wait for it', () => {
+  const joined = withPluginNodes(builtin, [{ type: 'more', stage: 'parser', isOptional: true }], reading);
+  const found = Object.fromEntries(joined.nodes.map(({ instanceId, dependsOn }) => [instanceId, dependsOn]));
+  expect(found).toEqual({ a: [], b: ['a'], c: ['b', 'more'], d: ['c'], report: ['d', 'more'], more: ['a'] });
+  expect(validateGraph(joined, reading).errors).toEqual([]);
+});
+
+it('an installed plugin evaluates only where the scan does, and joins no graph that lacks what it requires', () => {
+  const joining = ['weigh', 'lone'].map((type) => ({ type, stage: 'evaluation' as const, isOptional: true }));
+  const { nodes } = withPluginNodes(builtin, joining, reading);
+  const off = { profile: 'x', discover: true, privileged: false, compliance: false, intrusive: false };
+  expect(nodes.map(({ moduleType }) => moduleType)).not.toContain('lone');
+  const { condition } = nodes.find(({ moduleType }) => moduleType === 'weigh') ?? {};
+  expect([condition?.({ ...off, vuln: true }), condition?.({ ...off, vuln: false })]).toEqual([true, false]);
 });

@@ -1,19 +1,31 @@
 import type { Graph, GraphNode } from '../../engine/graph/graph.ts';
-import type { ModuleDefinition } from '../../engine/module.ts';
+import { ancestorsOf } from '../../engine/graph/validate.ts';
+import { type ModuleDefinition, type ModuleType, moduleTypes } from '../../engine/module.ts';
 import type { Registry } from '../../engine/registry.ts';
 
+/** A module of a plugin that joins a graph. */
+export interface JoiningModule {
+  /** Registered module type. */
+  type: string;
+  /** Modules of later stages that read what it provides wait for it; null = none does. */
+  stage: ModuleType | null;
+  /** Left out where nothing provides what it requires; evaluates only where the scan looks for vulnerabilities. */
+  isOptional: boolean;
+}
+
 /**
- * Appends a node of each module type that the graph does not have. It waits for the nodes that provide what it
- * requires; reporters wait for it.
- * @param types registered module types
+ * Appends a node of each module that the graph does not have. It waits for the nodes that provide what it requires;
+ * reporters wait for it.
  */
-export function withPluginNodes(graph: Graph, types: readonly string[], registry: Registry): Graph {
+export function withPluginNodes(graph: Graph, joining: readonly JoiningModule[], registry: Registry): Graph {
   let result = graph;
-  const missing = types.filter((type) => !graph.nodes.some(({ moduleType }) => moduleType === type));
+  const missing = joining.filter(({ type }) => !graph.nodes.some(({ moduleType }) => moduleType === type));
   for (let open = missing; open.length > 0; ) {
-    const ready = open.find((type) => isProvided(type, result, registry)) ?? (open[0] as string);
-    result = withNode(result, ready, registry);
-    open = open.filter((type) => type !== ready);
+    const ready = open.find(({ type }) => isProvided(type, result, registry));
+    const next = ready ?? open.find(({ isOptional }) => !isOptional);
+    if (next === undefined) break;
+    result = withNode(result, next, registry);
+    open = open.filter((each) => each !== next);
   }
   return result;
 }
@@ -24,32 +36,49 @@ function isProvided(type: string, graph: Graph, registry: Registry): boolean {
   return requires.every((requirement) => requirement.split('|').some((key) => provided.has(key)));
 }
 
-function withNode(graph: Graph, moduleType: string, registry: Registry): Graph {
+function withNode(
+  graph: Graph,
+  { type: moduleType, stage, isOptional }: JoiningModule,
+  registry: Registry,
+): Graph {
   const definition = registry.get(moduleType) as ModuleDefinition;
-  const isReporter = (node: GraphNode) => registry.get(node.moduleType)?.type === 'reporter';
-  const wanted = new Set(definition.requires.flatMap((requirement) => requirement.split('|')));
-  const dependsOn = graph.nodes
-    .filter((node) => !isReporter(node) && outputsOf(node, registry).some((key) => wanted.has(key)))
-    .map(({ instanceId }) => instanceId);
   const instanceId = freeId(moduleType, graph);
+  const dependsOn = graph.nodes
+    .filter((node) => registry.get(node.moduleType)?.type !== 'reporter')
+    .filter((node) => outputsOf(node, registry).some((key) => wants(definition, key)))
+    .map((node) => node.instanceId);
   const added: GraphNode = {
     instanceId,
     moduleType,
     config: {},
     dependsOn,
-    condition: null,
+    condition: isOptional && stage === 'evaluation' ? ({ vuln }) => vuln : null,
     consumes: [],
     produces: [],
     timeoutMs: null,
     retry: { attempts: 1, backoffMs: 0 },
     positionOf: () => ({ line: 1, column: 1 }),
   };
+  const before = ancestorsOf(added, graph);
+  const waits = (node: GraphNode) => {
+    if (before.has(node.instanceId)) return false;
+    const reader = registry.get(node.moduleType);
+    if (reader?.type === 'reporter') return definition.type !== 'reporter';
+    return isAfter(reader?.type, stage) && definition.provides.some((key) => reader && wants(reader, key));
+  };
   const others = graph.nodes.map((node) =>
-    isReporter(node) && definition.type !== 'reporter'
-      ? { ...node, dependsOn: [...node.dependsOn, instanceId] }
-      : node,
+    waits(node) ? { ...node, dependsOn: [...node.dependsOn, instanceId] } : node,
   );
   return { ...graph, nodes: [...others, added] };
+}
+
+/** Whether modules of a type come after a stage. */
+function isAfter(type: ModuleType | undefined, stage: ModuleType | null): boolean {
+  return type !== undefined && stage !== null && moduleTypes.indexOf(type) > moduleTypes.indexOf(stage);
+}
+
+function wants({ requires, reads }: ModuleDefinition, key: string): boolean {
+  return [...requires, ...reads].some((requirement) => requirement.split('|').includes(key));
 }
 
 function outputsOf({ moduleType }: GraphNode, registry: Registry): string[] {

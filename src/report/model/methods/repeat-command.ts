@@ -45,6 +45,7 @@ const valueOptions = {
   interface: '--interface',
   source_ip: '--source-ip',
   source_port: '--source-port',
+  disable_plugins: '--disable-plugin',
   fingerprint_rules: '--fingerprint-rules',
   min_severity: '--min-severity',
 } as const satisfies Partial<Record<keyof ScanOptions, string>>;

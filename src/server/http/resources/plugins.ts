@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { pluginKinds } from '../../../plugins/manifest.ts';
+import { withGraphs } from '../../../actions/plugins/where-plugins-run.ts';
+import { pluginKinds, pluginStages } from '../../../plugins/manifest.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
@@ -17,6 +18,13 @@ const pluginSchema = Type.Object(
     signature: Type.Object({ state: Type.String(), publisher: nullableText, fingerprint: nullableText }),
     loaded: Type.Boolean(),
     error: nullableText,
+    disabled: Type.Boolean({ description: 'switched off: it runs in no scan' }),
+    permissions: Type.Array(Type.String(), { description: '`network`: it sends through the gate' }),
+    stage: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: `where it belongs (${pluginStages.join(', ')}): then it runs in the builtin profiles`,
+    }),
+    runs_in: Type.Array(Type.String(), { description: 'names of the graphs in which it runs' }),
   },
   { title: 'Plugin' },
 );
@@ -30,6 +38,7 @@ export function pluginRoutes(app: App, { plugins }: RouteContext): void {
       summary: 'List plugins: installed ones and those of the command line',
       response: { 200: enveloped(Type.Object({ plugins: Type.Array(pluginSchema) })) },
     },
-    handler: async (request) => envelope(request, { plugins: [...plugins.listed] }),
+    handler: async (request) =>
+      envelope(request, { plugins: withGraphs(plugins.listed, request.space.installed) }),
   });
 }

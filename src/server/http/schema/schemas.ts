@@ -318,6 +318,12 @@ export const submissionSchema = Type.Object(
             description: 'source port of raw TCP packets and UDP probes; connections have ports of their own',
           }),
         ),
+        disable_plugins: Type.Optional(
+          Type.Array(Type.String({ minLength: 3, maxLength: 63 }), {
+            maxItems: 100,
+            description: 'plugins that do not run in this scan, beside those of `plugins.disabled`',
+          }),
+        ),
       }),
     ),
   },

@@ -232,6 +232,7 @@ const furtherFlags = [
   ['interface', '--interface'],
   ['source_ip', '--source-ip'],
   ['source_port', '--source-port'],
+  ['disable_plugins', '--disable-plugin'],
 ] as const;
 
 function quoted(text: string): string {

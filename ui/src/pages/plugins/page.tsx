@@ -12,7 +12,7 @@ import { plural } from '../../format/words.ts';
 import { useSearchParam } from '../../url/use-search-param.ts';
 import { PluginDrawer } from './plugin-drawer.tsx';
 import { PluginState } from './plugin-state.tsx';
-import { kindWord, type PluginRow, reasonOf, signatureWords } from './plugin-words.ts';
+import { kindWord, type PluginRow, reasonOf, runsText, signatureWords } from './plugin-words.ts';
 
 /** Plugins of this server: which are loaded, who signed them, and why one is not. */
 export default function PluginsPage(): ReactNode {
@@ -122,6 +122,7 @@ const columns: readonly Column<PluginRow>[] = [
     priority: 1,
     cell: ({ signature }) => signatureWords(signature),
   },
+  { id: 'runs', head: 'Runs in', width: 200, grow: 2, priority: 1, cell: (plugin) => runsText(plugin) },
   {
     id: 'error',
     head: 'Error',
@@ -142,7 +143,7 @@ function phoneRow(plugin: PluginRow): ReactNode {
         <PluginState plugin={plugin} />
       </div>
       <div className="truncate text-size-12">
-        {plugin.error === null ? signatureWords(plugin.signature) : <TargetText text={reasonOf(plugin)} />}
+        {plugin.error === null ? `Runs in ${runsText(plugin)}` : <TargetText text={reasonOf(plugin)} />}
       </div>
     </>
   );

@@ -9,7 +9,7 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { absent } from '../../format/numbers.ts';
 import { Link } from '../../url/link.tsx';
 import { PluginState } from './plugin-state.tsx';
-import { kindWord, type PluginRow, reasonOf, signatureWords } from './plugin-words.ts';
+import { kindWord, mayText, type PluginRow, reasonOf, runsText, signatureWords } from './plugin-words.ts';
 
 interface DrawerProps {
   plugin: PluginRow;
@@ -21,7 +21,7 @@ interface DrawerProps {
 
 /** What one plugin adds, who signed it, and the file it comes from. */
 export function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
-  const { name, kind, version, path, sha256, signature, error } = plugin;
+  const { name, kind, version, path, sha256, signature, error, stage } = plugin;
   return (
     <Drawer
       title={<TargetText text={name} />}
@@ -48,6 +48,9 @@ export function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
         form="column"
         rows={[
           { label: 'Adds', value: plugin.loaded ? <Added plugin={plugin} /> : undefined },
+          { label: 'Runs in', value: runsText(plugin) },
+          { label: 'May', value: mayText(plugin) },
+          { label: 'Stage', value: stage === null ? undefined : stage },
           { label: 'Version', value: version === null ? absent : <Mono>{version}</Mono> },
           { label: 'Signature', value: signatureWords(signature) },
           { label: 'Fingerprint', value: copyable(signature.fingerprint, 'Copy fingerprint') },
@@ -60,7 +63,7 @@ export function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
 }
 
 function Added({ plugin: { name, kind } }: { plugin: PluginRow }): ReactNode {
-  if (kind === 'rules') return 'rules to every scan that evaluates vulnerabilities';
+  if (kind === 'rules') return 'rules to scans that evaluate vulnerabilities';
   return (
     <>
       the module{' '}
