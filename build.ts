@@ -3,13 +3,14 @@
  *     node build.ts ui         the Web UI alone (`npm run build:ui`)
  *     node build.ts prepare    everything after `npm ci`: ends with 0 when the build tools were left out
  *
- * Bundles src/ and the Web UI into dist/, each only when its sources changed. Notes the commit that the program is made from:
+ * Bundles src/ and the Web UI into dist/, each only when its sources changed, and writes the manual page. Notes the commit that the program is made from:
  * of the checkout, or where there is none, of PORTOLAN_COMMIT.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BuildToolsMissing } from './build-inputs.ts';
 import { buildProgram } from './bundle.ts';
+import packageFile from './package.json' with { type: 'json' };
 import { type BuildInfo, buildFile, checkedOut } from './src/cli/build-info.ts';
 import { buildUi } from './ui/build-ui.ts';
 
@@ -35,6 +36,11 @@ function program(isOptional = false): Promise<number> {
       built_at: new Date().toISOString(),
     };
     writeFileSync(join(dist, buildFile), `${JSON.stringify(info)}\n`);
+    const manual = join(dist, 'portolan.1');
+    if (outcome === 'built' || !existsSync(manual)) {
+      const { writeManPage } = await import('./man-page.ts');
+      await writeManPage(manual, packageFile.version);
+    }
     return outcome;
   };
   return report('Program', work, isOptional);

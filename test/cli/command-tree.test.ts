@@ -39,6 +39,13 @@ function permutation(command: Command, path: string[]): Entry[] {
 const tree = permutation(program, []).map(({ path, command }) => [path.join(' '), command] as const);
 const leaves = tree.filter(([, command]) => command.commands.length === 0 || command.name() === 'scan');
 
+/** With the examples and notes around it. */
+function wholeHelp(command: Command, help: string): string {
+  let written = '';
+  command.configureOutput({ writeOut: (text) => (written += text) }).outputHelp();
+  return help + written;
+}
+
 function flagsOf(option: Option): string[] {
   return [option.short, option.long].filter((flag) => flag !== undefined);
 }
@@ -85,7 +92,7 @@ describe('the command tree', () => {
     const help = path === 'scan' ? scanHelp(command, false) : command.helpInformation();
     const own = command.options.filter((option) => !option.hidden);
     for (const option of own) expect(help).toContain(option.long);
-    for (const line of help.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    for (const line of wholeHelp(command, help).split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     if (path === 'scan') return;
     expect(help).toContain(command.description().split('\n')[0]?.split(' ')[0]);
     const named = help.match(/^ {2}(?:-\w, )?(--[\w-]+)/gm)?.map((line) => line.replace(/^.*--/, '--')) ?? [];

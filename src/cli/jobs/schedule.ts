@@ -41,8 +41,8 @@ function addNext(schedule: CliCommand): void {
 
 const examples = `
 Examples:
-  portolan schedule next "0 2 * * MON-FRI" --zone Europe/Berlin    try an expression
-  portolan job submit 192.0.2.0/24 --schedule "0 2 * * MON-FRI"    make a scan recur
-  portolan schedule list                                           see what recurs
-  portolan job cancel ID                                           end it
+  portolan schedule next "0 2 * * MON-FRI" --zone Europe/Berlin  try it
+  portolan job submit 192.0.2.0/24 --schedule "0 2 * * MON-FRI"  scan so
+  portolan schedule list                                         see what recurs
+  portolan job cancel ID                                         end it
 `;

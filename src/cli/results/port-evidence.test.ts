@@ -95,6 +95,40 @@ describe('the evidence of a port', () => {
     ).toBe('');
   });
 
+  it.each([
+    [
+      'redis',
+      'Redis',
+      '7.0.15',
+      '$587\r\n# Server\r\nredis_version:7.0.15\r\n',
+      'redis_version:7.0.15',
+      'no password asked',
+    ],
+    ['memcached', 'memcached', '1.6.18', 'VERSION 1.6.18\r\n', '1.6.18', ''],
+    [
+      'mqtt',
+      'Mosquitto',
+      '2.0.11',
+      ' \\x02\\x00\\x13$SYS/broker/versionmosquitto version 2.0.11',
+      'mosquitto version 2.0.11',
+      '',
+    ],
+    ['smb', 'Samba', null, '\\x00\\x00\\x00\\xca\\xfeSMB@\\x00', '6.1.0', ''],
+    [
+      'ldap',
+      'OpenLDAP',
+      null,
+      '0\\x82\\x01o\\x04\\x0bobjectClass1\\x16\\x04\\x03top0"\\x04\\x0enamingContexts1\\x10\\x04\\x0edc=lab,dc=test0u\\x04\\x12',
+      'objectClass: OpenLDAProotDSE',
+      'serves dc=lab,dc=test',
+    ],
+    ['ldap', null, null, '0\\x84\\x00\\x00\\x00\\x10\\x02\\x01\\x01', 'LDAP message 4', 'LDAP message 4'],
+    ['vnc', null, null, 'RFB 003.008\n', 'RFB 3.8', 'RFB 003.008'],
+  ])('of the binary protocol %s (%s) is in words', (name, product, version, banner, evidence, words) => {
+    const claim = { match: name, source: 'banner', evidence, ...service(name, product, version) };
+    expect(of({ service: claim, banner, fingerprints: [claim] })).toBe(words);
+  });
+
   it('says why there is none', () => {
     expect(of({ banner: '' })).toBe('silent');
     expect(of({ banner: '', unidentified_reason: 'timeout' })).toBe('not identified: timeout');

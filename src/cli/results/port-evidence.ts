@@ -69,17 +69,45 @@ function greetingEvidence(row: PortRow): string {
   if (revision) return revision;
   const host = textOf(objectOf(attributes?.['smtp'])?.['hostname']);
   if (host) return host;
-  const line = readableLine(row) || readableLine({ banner: fingerprints?.[0]?.evidence });
+  const line = lineInWords(row);
   if (/^-(?:NOAUTH|WRONGPASS)\b/.test(line)) return 'password required';
   if (/^HTTP\/\S+ 200\b/.test(line) || saysNothingNew(line, service)) return '';
   return line;
+}
+
+/** The first base of an LDAP directory, up to the next sequence. */
+const namingContext =
+  /namingContexts[^=]{1,40}?((?:dc|ou?|cn?)=[^\\]{1,200}?)(?:0(?:[^\\]|\\x[0-9a-f]{2})\\x04|\\|$)/i;
+
+/** Of a binary protocol what was read of the response; its text alone says little (`$596`, `objectClass1`, `SMB@`). */
+function lineInWords(row: PortRow): string {
+  const claim = row.fingerprints?.[0];
+  const said = readableLine({ banner: claim?.evidence });
+  if (!isBinary(row)) return readableLine(row) || said;
+  const context = namingContext.exec(row.banner ?? '')?.[1];
+  if (context !== undefined) return `serves ${context}`;
+  if (/^\$\d+\r\n# Server\r\n/.test(row.banner ?? '')) return 'no password asked';
+  if (claim === undefined) return readableLine(row);
+  return /\p{L}{3}/u.test(said) ? said : '';
+}
+
+/** A control character in the first line, or the length of what follows (RESP). */
+function isBinary({ banner }: PortRow): boolean {
+  return /^\$\d+\r?$|^[^\r\n]*(?:\\x(?:[01][0-8bcef]|7f)|[\0-\x08\x0e-\x1f])/m.test(
+    (banner ?? '').split('\n', 1)[0] ?? '',
+  );
 }
 
 /** Whether a text is only product and version, which the row shows already. */
 function saysNothingNew(text: string, service: PortRow['service']): boolean {
   if (!service?.product) return false;
   let rest = text.toLowerCase();
-  for (const word of [...service.product.split(' '), service.version ?? '', service.vendor ?? '']) {
+  for (const word of [
+    ...service.product.split(' '),
+    service.version ?? '',
+    service.vendor ?? '',
+    'version',
+  ]) {
     if (word !== '') rest = rest.replace(word.toLowerCase(), '');
   }
   return !/[\p{L}\p{N}]/u.test(rest.replace(/^(?:\d{3}\b|ssh-\d\.\d+-|server:)/, ''));

@@ -19,7 +19,7 @@ export function addExplainCommand(program: CliCommand): void {
     .addOptions(serverOptions())
     .addHelpText(
       'after',
-      '\nReads the record of the scan and sends nothing to the host. Uses the local rules and vulnerability data.\n-v adds patterns, CPE names, vectors and all findings.',
+      '\nReads the record of the scan and sends nothing to the host. Uses the local rules\nand vulnerability data. -v adds patterns, CPE names, vectors and all findings.',
     )
     .runs(() => explainWords);
 }

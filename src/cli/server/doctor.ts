@@ -9,9 +9,10 @@ import { formatOption } from '../terminal/output-options.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
 const help = `
-Checks privileges, interfaces, routes, the limit of open files, free space, the clock, the
-sandbox of plugins, the workspace, its server and the resolver. Changes nothing and sends a single packet, a DNS query
-to the resolver. -v shows what is well too. Exit code 0 if no check fails, else 1.
+Checks privileges, interfaces, routes, the limit of open files, free space, the
+clock, the sandbox of plugins, the workspace, its server and the resolver.
+Changes nothing and sends a single packet, a DNS query to the resolver. -v shows
+what is well too. Exit code 0 if no check fails, else 1.
 `;
 
 export function addDoctorCommand(program: CliCommand): void {

@@ -11,8 +11,9 @@ interface Outcome {
 }
 
 const help = `
-For unusual machines: checks the parts of the packet engine (checksums, hashes, endpoint permutation, packet parsing,
-rate control). Sends nothing and needs no privileges; to check the privileges of this machine, use: portolan doctor.
+For unusual machines: checks the parts of the packet engine (checksums, hashes,
+endpoint permutation, packet parsing, rate control). Sends nothing and needs no
+privileges; to check the privileges of this machine, use: portolan doctor.
 Exit code 0 if all checks pass, else 1.
 `;
 

@@ -9,10 +9,12 @@ type Shell = (typeof shells)[number];
 
 const installHelp = `
 Install:
-  bash   portolan completion bash > ~/.local/share/bash-completion/completions/portolan
+  bash   portolan completion bash > \\
+           ~/.local/share/bash-completion/completions/portolan
   zsh    portolan completion zsh > "\${fpath[1]}/_portolan"
   fish   portolan completion fish > ~/.config/fish/completions/portolan.fish
-  PowerShell   add to $PROFILE: portolan completion powershell | Out-String | Invoke-Expression
+  PowerShell, in $PROFILE:
+         portolan completion powershell | Out-String | Invoke-Expression
 `;
 
 export function addCompletionCommand(program: CliCommand): void {
