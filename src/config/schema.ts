@@ -955,8 +955,7 @@ export const configKeys = [
       only_changes: {
         type: 'bool',
         default: false,
-        description:
-          'send new and fixed findings since the last completed run of the same job, and nothing without them',
+        description: 'send new and fixed findings since the baseline, and nothing without them',
       },
     },
     default: [],

@@ -12,6 +12,8 @@ export interface ShownFinding {
   ports?: number[];
   id: string;
   title: string;
+  /** A check found it that the scan compared with did not have. */
+  by_new_check?: true;
 }
 
 /** Changes of the findings of a scan. */
@@ -39,6 +41,7 @@ export interface FoundFinding {
   host: string;
   port: number | null;
   protocol: string | null;
+  by_new_check?: true;
   vulnerability: Pick<Finding, 'title'> & RankedFields;
 }
 
@@ -93,7 +96,10 @@ function isEqual({ found, urgency: known }: KeptFinding, other: FoundFinding, ur
   );
 }
 
-function shownFinding({ found: { host, port, protocol, vulnerability }, ports }: KeptFinding): ShownFinding {
+function shownFinding({
+  found: { host, port, protocol, vulnerability, by_new_check },
+  ports,
+}: KeptFinding): ShownFinding {
   const { severity, id, title } = vulnerability;
   return {
     severity,
@@ -103,11 +109,12 @@ function shownFinding({ found: { host, port, protocol, vulnerability }, ports }:
     ...(ports.length > 1 && { ports }),
     id: shortened(id, idLength),
     title: shortened(title, titleLength),
+    ...(by_new_check && { by_new_check }),
   };
 }
 
 /** `critical 192.0.2.7:443,8443 Title` */
-export function findingText({ severity, host, port, ports = [], title }: ShownFinding): string {
+export function findingText({ severity, host, port, ports = [], title, by_new_check }: ShownFinding): string {
   const shownHost = host.includes(':') && port !== null ? `[${host}]` : host;
-  return `${severity} ${shownHost}${port === null ? '' : `:${[...new Set([port, ...ports])].join(',')}`} ${title}`;
+  return `${severity} ${shownHost}${port === null ? '' : `:${[...new Set([port, ...ports])].join(',')}`} ${title}${by_new_check ? ' (new, by a new check)' : ''}`;
 }

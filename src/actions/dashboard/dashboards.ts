@@ -118,8 +118,8 @@ export class Dashboards {
 
   #computed(context: DashboardContext, series: readonly ScanSeries[], scans: readonly ListedScan[]) {
     const changes = new Map(
-      series.flatMap(({ key, runs: [latest, previous] }) =>
-        latest && previous ? [[key, this.#changesOf(context, latest.scan_id, previous.scan_id)]] : [],
+      series.flatMap(({ key, runs: [latest], previous }) =>
+        latest && previous !== null ? [[key, this.#changesOf(context, latest.scan_id, previous)]] : [],
       ),
     );
     const ids = scans.map(({ scan_id }) => scan_id).sort();
@@ -164,7 +164,7 @@ async function withRecords<T>(
 type ChangesBySeries = ReadonlyMap<string, RunChanges | null | undefined>;
 
 function seriesView(
-  { key, runs: [, previous] }: ScanSeries,
+  { key, previous }: ScanSeries,
   scan: ListedScan,
   found: RunChanges | null | undefined,
 ): SeriesView {
@@ -173,10 +173,10 @@ function seriesView(
     name: scan.name,
     targets: scan.targets,
     scan,
-    previous: previous?.scan_id ?? null,
+    previous,
     changes: found?.changes ?? null,
     stands_out: found?.stands_out ?? null,
-    pending: previous !== undefined && found === undefined,
+    pending: previous !== null && found === undefined,
   };
 }
 

@@ -94,11 +94,14 @@ class ChangeSums {
     }
   }
 
-  #addNew({ host, vulnerability }: ListedFinding): void {
+  #addNew({ host, vulnerability, by_new_check }: ListedFinding): void {
     this.#changes.new += 1;
     this.#balance[vulnerability.severity] += 1;
     if (this.#worst && byWorst(urgencyOf(vulnerability), urgencyOf(this.#worst.finding)) >= 0) return;
-    this.#worst = { finding: vulnerability, text: `${vulnerability.title} on ${host}` };
+    this.#worst = {
+      finding: vulnerability,
+      text: `${vulnerability.title} on ${host}${by_new_check ? ', by a new check' : ''}`,
+    };
   }
 
   #addMoved({ host, port, ...state }: ListedPort, what: string): void {

@@ -14,13 +14,18 @@ const scansAtOnce = 200;
 const trendDays = 30;
 const dayMs = 86_400_000;
 
-/** Completed runs of what is scanned again and again: scans of one name, else of the same targets and profile. */
+/**
+ * Completed runs of what is scanned again and again: scans of one name, else of the same targets, ports, profile and
+ * evaluation.
+ */
 export interface ScanSeries {
   key: string;
   /** Name of the scans; null if they have none. */
   name: string | null;
   /** Newest first. */
   runs: CompletedRun[];
+  /** What its latest run is compared with. */
+  previous: string | null;
 }
 
 export interface TrendDay {
@@ -31,7 +36,9 @@ export interface TrendDay {
 }
 
 /** The series with the newest runs. */
-export async function readSeries(scans: Pick<ScanTable, 'completedRuns'>): Promise<ScanSeries[]> {
+export async function readSeries(
+  scans: Pick<ScanTable, 'completedRuns' | 'baselineOf'>,
+): Promise<ScanSeries[]> {
   const found = new Map<string, ScanSeries>();
   let before = newestOfAll;
   for (let read = 0; read < maxScans; read += scansAtOnce) {
@@ -42,7 +49,10 @@ export async function readSeries(scans: Pick<ScanTable, 'completedRuns'>): Promi
     before = { createdAt: last.created_at, id: last.scan_id };
     await setImmediate();
   }
-  return [...found.values()];
+  const series = [...found.values()];
+  for (const each of series)
+    each.previous = (await scans.baselineOf(each.runs[0]?.scan_id ?? ''))?.scan_id ?? null;
+  return series;
 }
 
 /** Runs of further series are not collected. */
@@ -50,11 +60,11 @@ function addRun(found: Map<string, ScanSeries>, scan: CompletedRun): void {
   const key = keyOf(scan);
   const known = found.get(key);
   if (known) known.runs.push(scan);
-  else if (found.size < maxSeries) found.set(key, { key, name: scan.name, runs: [scan] });
+  else if (found.size < maxSeries) found.set(key, { key, name: scan.name, runs: [scan], previous: null });
 }
 
-function keyOf({ name, profile, targets }: CompletedRun): string {
-  const what = name === null ? ['targets', profile, targets] : ['name', name];
+function keyOf({ name, profile, targets, plan, vuln }: CompletedRun): string {
+  const what = name === null ? ['targets', profile, targets, plan, vuln] : ['name', name];
   return createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
 }
 

@@ -391,7 +391,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
       expect(runs.slice(0, 2).map(({ status }) => status)).toEqual(['completed', 'failed']);
     });
 
-    it('remember the last completed run behind any number of failed ones', async () => {
+    it('are compared with the last completed one behind any number of failed ones', async () => {
       const context = await contextOf();
       const job = await submit(context, { schedule: '* * * * *' });
       const scanIds: string[] = [];
@@ -401,7 +401,7 @@ describe.each(storeEngines())('with a store in $name,', (engine) => {
         await end(done?.scan_id, run < 2 ? 'completed' : 'failed');
         next = await showJob(context, job.job_id);
       }
-      expect(await context.store.jobRuns.lastCompletedBefore(scanIds[23] ?? '')).toBe(scanIds[1]);
+      expect((await context.store.scans.baselineOf(scanIds[23] ?? ''))?.scan_id).toBe(scanIds[1]);
       expect((await showJob(context, job.job_id)).runs.map(({ scan_id }) => scan_id)).toEqual(
         scanIds.slice(4).toReversed(),
       );

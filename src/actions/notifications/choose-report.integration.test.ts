@@ -95,6 +95,9 @@ async function scanned(hosts: Record<string, string[]>, { targets, job, failed }
     created_at: timestamp,
     targets: targets ?? ['10.0.0.0/24'],
     vuln: true,
+    name: job ?? null,
+    // Scans of the same targets are of one series only in the same job.
+    profile: job ?? scan_id,
   });
   const folder = workspace.scan(scan_id);
   await folder.create(request);
@@ -219,7 +222,7 @@ describe('a report of changes', () => {
     expect(await report(empty, onlyChanges)).toMatchObject({ changes: { new_count: 0 } });
   });
 
-  it('compares with the last completed run of the same job, and is silent when nothing is new', async () => {
+  it('compares with the last completed run of the same name, and is silent when nothing is new', async () => {
     const job = 'job-00000002';
     const first = await scanned({ '10.0.0.1': ['a high', 'b low'] }, { job });
     await scanned({ '10.0.0.1': ['x critical'] }, { job, failed: true });

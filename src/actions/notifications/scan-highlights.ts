@@ -15,7 +15,7 @@ export interface ScanHighlights {
   /** The worst findings, worst first. */
   worst(scan: Scan): Promise<ShownFinding[]>;
   /**
-   * New and fixed findings since the last completed run of the same job.
+   * New and fixed findings since the baseline of the scan.
    *
    * @param least only findings of this severity and worse
    */

@@ -49,10 +49,10 @@ export class StoredHighlights implements ScanHighlights {
 
   async changes(scan: Scan, least: Severity | null): Promise<FindingChanges> {
     return await this.#shared(`changes ${scan.scan_id} ${least}`, async () => {
-      const against = await this.#input.store.jobRuns.lastCompletedBefore(scan.scan_id);
+      const against = await this.#input.store.scans.baselineOf(scan.scan_id);
       const compared =
         against !== null &&
-        (await this.#orElse(scan, null, (signal) => this.#compare(scan, against, least, signal)));
+        (await this.#orElse(scan, null, (signal) => this.#compare(scan, against.scan_id, least, signal)));
       // A comparison that fails must not keep anything from being reported.
       return compared || (await this.#first(scan, least));
     });

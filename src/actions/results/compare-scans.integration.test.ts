@@ -78,7 +78,13 @@ function port(address: string, number: number, product: string | null = null, ve
   return row;
 }
 
-function finding(address: string, number: number | null, id: string, severity: Severity = 'high'): ResultRow {
+function finding(
+  address: string,
+  number: number | null,
+  id: string,
+  severity: Severity = 'high',
+  plugin = 'test_evaluator',
+): ResultRow {
   const vulnerability: Finding = {
     id,
     title: id,
@@ -95,7 +101,7 @@ function finding(address: string, number: number | null, id: string, severity: S
     evidence: '',
     remediation: '',
     references: [],
-    plugin: 'test_evaluator',
+    plugin,
   };
   const protocol = number === null ? null : 'tcp';
   return { type: 'vulnerability', timestamp, host: address, port: number, protocol, vulnerability };
@@ -106,10 +112,21 @@ type Given = Partial<ScanRequest> & {
   failed?: boolean;
   running?: boolean;
   evaluated?: boolean;
+  /** Modules that looked for vulnerabilities, with their versions. */
+  checks?: Record<string, string>;
+  catalogVersion?: string;
 };
 
 /** A scan with a real record. */
-async function scanned({ rows, failed, running, evaluated, ...more }: Given): Promise<string> {
+async function scanned({
+  rows,
+  failed,
+  running,
+  evaluated,
+  checks = evaluated ? { test_evaluator: '1.0.0' } : {},
+  catalogVersion = '1',
+  ...more
+}: Given): Promise<string> {
   const scan_id = `20261006-143022-${String(++scans).padStart(6, '0')}`;
   const request: ScanRequest = scanRequest({
     scan_id,
@@ -142,7 +159,7 @@ async function scanned({ rows, failed, running, evaluated, ...more }: Given): Pr
     excluded: 0,
     severity_counts: noFindings(),
     duration_seconds: 1,
-    catalogue_version: '1',
+    catalogue_version: catalogVersion,
   });
   await record.close();
   const error: Scan['error'] = failed ? { code: 'canceled', message: 'canceled' } : null;
@@ -150,7 +167,10 @@ async function scanned({ rows, failed, running, evaluated, ...more }: Given): Pr
     status,
     error,
     completed_at: timestamp,
-    stages: [stage('connect_scanner'), ...(evaluated ? [stage('test_evaluator')] : [])],
+    stages: [
+      stage('connect_scanner'),
+      ...Object.entries(checks).map(([name, version]) => ({ ...stage(name), version })),
+    ],
   });
   return scan_id;
 }
@@ -434,6 +454,39 @@ describe('compareScans', () => {
     const blind = await scanned({ rows });
     expect(await diff(blind, before)).toMatchObject({ vulnerabilities: { resolved: [], new: [] } });
     expect((await diff(blind, before)).not_comparable).toHaveLength(3);
+  });
+
+  it('says which new findings a new check brought', async () => {
+    const rows = [
+      host('10.0.0.1'),
+      port('10.0.0.1', 80, 'nginx', '1.20'),
+      port('10.0.0.1', 81, 'nginx', '1.20'),
+    ];
+    const checks = { cve_matcher: '1.0.0', misconfig_checker: '1.0.0' };
+    const before = await scanned({ rows, checks });
+    const found = (plugin: string) => [
+      host('10.0.0.1'),
+      port('10.0.0.1', 80, 'nginx', '1.20'),
+      finding('10.0.0.1', 80, 'same service', 'high', plugin),
+      port('10.0.0.1', 81, 'nginx', '1.18'),
+      finding('10.0.0.1', 81, 'other version', 'high', plugin),
+    ];
+    const byNewCheck = async (plugin: string, more: Partial<Given> = {}) => {
+      const after = await scanned({ rows: found(plugin), checks, ...more });
+      const { vulnerabilities } = await diff(after, before);
+      return vulnerabilities.new
+        .filter(({ by_new_check }: { by_new_check?: true }) => by_new_check)
+        .map(({ vulnerability }: { vulnerability: Finding }) => vulnerability.id);
+    };
+    expect(await byNewCheck('cve_matcher')).toEqual([]);
+    expect(await byNewCheck('cve_matcher', { catalogVersion: '2' })).toEqual(['same service']);
+    expect(await byNewCheck('misconfig_checker', { catalogVersion: '2' })).toEqual([]);
+    const newer = { ...checks, misconfig_checker: '1.1.0' };
+    expect(await byNewCheck('misconfig_checker', { checks: newer })).toEqual(['same service']);
+    const more = { ...checks, weak_cipher_checker: '1.0.0', rule_evaluator: '1.0.0' };
+    const both = ['same service', 'other version'];
+    expect(await byNewCheck('weak_cipher_checker', { checks: more })).toEqual(both);
+    expect(await byNewCheck('a-rule', { checks: more })).toEqual(both);
   });
 
   it('refuses what is unknown or not over', async () => {

@@ -35,7 +35,11 @@ export interface PortState {
 type Place = { host: string; port: number; protocol: Protocol };
 export type ListedPort = Place & PortState;
 export type ChangedPort = Place & { before: PortState; after: PortState };
-export type ListedFinding = Pick<VulnerabilityRow, 'host' | 'port' | 'protocol'> & { vulnerability: Finding };
+export type ListedFinding = Pick<VulnerabilityRow, 'host' | 'port' | 'protocol'> & {
+  vulnerability: Finding;
+  /** Of a new one: the baseline did not have the check that found it. */
+  by_new_check?: true;
+};
 
 /** A result of one scan that the other could not have found; a host alone stands for all its results. */
 export interface NotComparable {
@@ -179,7 +183,16 @@ async function openSide(context: CompareContext, id: string): Promise<Side> {
   const results = await openResults(scan, record, observer);
   await results.close();
   const damaged = results.damage !== null;
-  const coverage = await PlannedCoverage.of({ scan, request, record, config, catalogue, damaged });
+  const catalogVersion = results.summary.catalogue_version;
+  const coverage = await PlannedCoverage.of({
+    scan,
+    request,
+    record,
+    config,
+    catalogue,
+    damaged,
+    catalogVersion,
+  });
   return { coverage, rows: () => rowsOf(scan, record, observer, damaged) };
 }
 
@@ -277,6 +290,8 @@ class HostComparison {
   readonly #blind: NotComparable | null;
   /** The last port that only one scan could have found, as `22/tcp`. */
   #blindPort: string | null = null;
+  /** The last port with the same service in both scans. */
+  #samePort: string | null = null;
 
   constructor(address: string, after: PlannedCoverage, before: PlannedCoverage, first: RowPair) {
     this.address = address;
@@ -323,8 +338,8 @@ class HostComparison {
   *#port({ after, before }: { after: PortRow | null; before: PortRow | null }): Generator<Change> {
     if (after && before) {
       const states = { before: stateOf(before), after: stateOf(after) };
-      if (!sameState(states.before, states.after))
-        yield { list: 'ports.changed', item: { ...positionOf(after), ...states } };
+      if (sameState(states.before, states.after)) this.#samePort = `${after.port}/${after.protocol}`;
+      else yield { list: 'ports.changed', item: { ...positionOf(after), ...states } };
       return;
     }
     const row = (after ?? before) as PortRow;
@@ -352,8 +367,11 @@ class HostComparison {
     // The entry of the port stands for its findings.
     if (inBlindPort) return;
     if (reason) return yield this.#notComparable(reason, silent, { port, protocol });
-    const list = pair.after ? 'vulnerabilities.new' : 'vulnerabilities.resolved';
-    yield { list, item: { host, port, protocol, vulnerability } };
+    const item = { host, port, protocol, vulnerability };
+    if (!pair.after) return yield { list: 'vulnerabilities.resolved', item };
+    const isSame = this.#samePort === `${port}/${protocol}`;
+    const isByNew = this.#before.lacksCheck(pair.after, this.#after, isSame);
+    yield { list: 'vulnerabilities.new', item: { ...item, ...(isByNew && { by_new_check: true }) } };
   }
 
   #notComparable(

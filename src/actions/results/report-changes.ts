@@ -128,6 +128,7 @@ class Reasons {
 
   /** Empty if it is unknown. */
   why({ listed }: FindingChange): string {
+    if (listed.by_new_check) return 'by a new check';
     const ofHost = this.#hosts.get(listed.host);
     if (ofHost !== undefined) return ofHost;
     const states = this.#ports.get(keyOf(listed));

@@ -1,8 +1,9 @@
 import type { Config } from '../../config/schema.ts';
-import { type Severity, severities } from '../../domain/finding.ts';
+import { type Finding, type Severity, severities } from '../../domain/finding.ts';
 import type { Protocol } from '../../domain/host.ts';
+import { type Produced, producersOf } from '../../domain/producer.ts';
 import type { HostRow } from '../../domain/result.ts';
-import type { Scan, ScanRequest } from '../../domain/scan.ts';
+import type { Scan, ScanRequest, StageRecord } from '../../domain/scan.ts';
 import { AddressSet } from '../../domain/targets/address-set.ts';
 import { compileScope } from '../../domain/targets/scope.ts';
 import { type NamedNetwork, parseTargets } from '../../domain/targets/target.ts';
@@ -27,6 +28,7 @@ export class PlannedCoverage {
   /** Rows were lost: anything may have been among them. */
   readonly #damaged: boolean;
   readonly #minSeverity: string | undefined;
+  readonly #checks: Checks;
 
   private constructor(input: CoverageInput, ports: PlannedPorts | null, names: TargetNames) {
     const { scan, request, config } = input;
@@ -41,6 +43,7 @@ export class PlannedCoverage {
     this.#evaluated = isEvaluated(input);
     this.#damaged = input.damaged;
     this.#minSeverity = request.options.min_severity;
+    this.#checks = checksOf(input);
   }
 
   static async of(input: CoverageInput): Promise<PlannedCoverage> {
@@ -64,6 +67,28 @@ export class PlannedCoverage {
     return swept ? null : 'partial';
   }
 
+  /**
+   * Whether this scan, which would have seen the place of a finding, did not have the check that found it.
+   * @param inOther the scan with the finding
+   * @param isSame the service there is the same in both scans: then another version of the check or of its data counts
+   */
+  lacksCheck(row: Produced & { vulnerability: Finding }, inOther: PlannedCoverage, isSame: boolean): boolean {
+    const { modules, plugins, catalogVersion } = this.#checks;
+    const producers = producersOf(row);
+    if (producers.length > 0)
+      return !producers.some(({ name, sha256 }) =>
+        isSame ? plugins.get(name) === sha256 : plugins.has(name),
+      );
+    const used = inOther.#checks;
+    const { plugin } = row.vulnerability;
+    // Rules name themselves.
+    const module = used.modules.has(plugin) ? plugin : ruleEvaluator;
+    if (!modules.has(module)) return used.modules.has(module);
+    if (!isSame) return false;
+    const isOther = modules.get(module) !== used.modules.get(module);
+    return isOther || (module === cveMatcher && catalogVersion !== used.catalogVersion);
+  }
+
   /** The same for a finding. */
   blindToFinding(severity: Severity): Blindness | null {
     if (this.#damaged) return 'record_damaged';
@@ -81,6 +106,30 @@ export interface CoverageInput {
   catalogue: ModuleCatalog;
   /** Its record is missing or damaged. */
   damaged: boolean;
+  /** Of its vulnerability data; not needed unless checks are compared. */
+  catalogVersion?: string;
+}
+
+/** The one check whose data have a version. */
+const cveMatcher = 'cve_matcher';
+const ruleEvaluator = 'rule_evaluator';
+
+/** What looked for vulnerabilities. */
+interface Checks {
+  /** Versions by module. */
+  modules: ReadonlyMap<string, string | undefined>;
+  /** Hashes by plugin. */
+  plugins: ReadonlyMap<string, string>;
+  catalogVersion: string | undefined;
+}
+
+function checksOf(input: CoverageInput): Checks {
+  const stages = input.scan.stages.filter((stage) => isEvaluation(input, stage));
+  return {
+    modules: new Map(stages.map(({ module_type, version }) => [module_type, version])),
+    plugins: new Map(input.request.plugins?.map(({ file }) => [file.name, file.sha256])),
+    catalogVersion: input.catalogVersion,
+  };
 }
 
 type StagesInput = Pick<CoverageInput, 'scan' | 'catalogue'>;
@@ -92,9 +141,11 @@ export function isComplete(input: StagesInput): boolean {
 
 /** Vulnerabilities were evaluated. */
 export function isEvaluated(input: StagesInput): boolean {
-  return input.scan.stages.some(
-    ({ module_type, status }) => status === 'completed' && typeOf(input, module_type) === 'evaluation',
-  );
+  return input.scan.stages.some((stage) => isEvaluation(input, stage));
+}
+
+function isEvaluation(input: StagesInput, { module_type, status }: StageRecord): boolean {
+  return status === 'completed' && typeOf(input, module_type) === 'evaluation';
 }
 
 function failedProbing(input: StagesInput): boolean {

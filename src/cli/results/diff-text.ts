@@ -119,7 +119,8 @@ function stateOrOpen(state: PortState): string {
 
 function findingOf({ vulnerability, ...place }: ListedFinding): Pick<Change, 'place' | 'text'> {
   const { id, severity, title } = vulnerability;
-  const text = [severity.toUpperCase(), id, ...(title === id ? [] : [title])].join('  ');
+  const why = place.by_new_check ? ['new, by a new check'] : [];
+  const text = [severity.toUpperCase(), id, ...(title === id ? [] : [title]), ...why].join('  ');
   return { place: placeText(place), text };
 }
 

@@ -38,8 +38,11 @@ function addDiff(scan: CliCommand): void {
   withPlace(scan.command('diff'))
     .description('show the changes of a scan since another one')
     .addArgument(scanArgument())
-    .argument('[baseline]', 'scan to compare with (default: the one before of the same targets)')
-    .option('--fail-on-change', 'exit code 8 if something changed')
+    .argument(
+      '[baseline]',
+      'scan to compare with (default: the last completed one of the same name, else of the same targets, ports, profile and evaluation)',
+    )
+    .option('--fail-on-change', 'exit code 8 if something changed, 7 if the scan failed or is partial')
     .addHelpText('after', '\nWithout a server, compares the scans of the workspace.')
     .runs(
       () =>

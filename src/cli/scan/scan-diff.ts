@@ -1,7 +1,9 @@
 import { type Comparison, compareScans, renderComparison } from '../../actions/results/compare-scans.ts';
 import { listScans } from '../../actions/scans/list-scans.ts';
 import { showScan } from '../../actions/scans/show-scan.ts';
+import { PortolanError } from '../../domain/errors.ts';
 import type { Scan } from '../../domain/scan.ts';
+import type { Baseline } from '../../store/scans/baseline.ts';
 import { exitCodeOfChanges } from '../results/compared-with.ts';
 import { damageNote } from '../results/damage-warning.ts';
 import { type DiffView, diffText } from '../results/diff-text.ts';
@@ -9,9 +11,14 @@ import { unwrapData } from '../results/envelope.ts';
 import { makeSafe } from '../results/local-result.ts';
 import { scanPath } from '../results/remote-result.ts';
 import type { Client } from '../session/client.ts';
-import { chooseScan, type ListScans, listOf, scanBefore } from '../session/scan-choice.ts';
+import { chooseScan, type ListScans, listOf } from '../session/scan-choice.ts';
 import { findServer } from '../session/server-choice.ts';
-import { type ComparisonResponse, comparisonShape, scanShape } from '../session/server-responses.ts';
+import {
+  baselineShape,
+  type ComparisonResponse,
+  comparisonShape,
+  scanShape,
+} from '../session/server-responses.ts';
 import { loadModuleCatalog, withStore } from '../session/session.ts';
 import { printableJson } from '../terminal/draw/printable.ts';
 import { styleOf } from '../terminal/draw/style.ts';
@@ -20,13 +27,14 @@ import { oneText, writeResult } from '../terminal/output.ts';
 import type { CliWiring } from '../wiring.ts';
 import { storedRecord } from '../workspace/local-record.ts';
 import type { ControlFlags } from './control-flags.ts';
+import { exitCodeOf } from './live/scan-view.ts';
 
 interface Pair {
   id: string;
   baseline: string;
 }
 
-/** As typed: without a baseline, the completed scan of the same targets before is meant. */
+/** As typed: without a baseline, the one of the scan is meant. */
 interface TypedPair {
   id: string;
   baseline: string | undefined;
@@ -53,7 +61,10 @@ export async function diffScans(
   };
   const client = await findServer(flags, global);
   if (client) {
-    const chosen = await pairOf(pair, listOf(client), (id) => client.call('GET', scanPath(id), scanShape));
+    const chosen = await pairOf(pair, listOf(client), async (id) => {
+      const { baseline } = await client.call('GET', `${scanPath(id)}/baseline`, baselineShape);
+      return baseline;
+    });
     return await printDiff(client, chosen, failOnChange, (render) => writeResult(null, render(format)), view);
   }
   return await withStore(global, async (session) => {
@@ -64,7 +75,7 @@ export async function diffScans(
     const { id, baseline } = await pairOf(
       pair,
       (query) => listScans(store, query),
-      (text) => showScan(store, text),
+      (scanId) => store.scans.baselineOf(scanId),
     );
     const comparison = await compareScans(
       { store, config, catalogue, recordOf, observer: damageNote(store) },
@@ -72,14 +83,32 @@ export async function diffScans(
       baseline,
     );
     await writeResult(null, renderDiff(comparison, format, view));
-    return await exitCodeOfChanges(comparison, failOnChange);
+    return await exitCodeOfDiff(await showScan(store, id), comparison, failOnChange);
   });
 }
 
-async function pairOf(typed: TypedPair, list: ListScans, show: (id: string) => Promise<Scan>): Promise<Pair> {
+/** Exit code of a scan that failed or is partial: it may have missed any change. */
+const failedExit = 7;
+
+async function exitCodeOfDiff(scan: Scan, comparison: Comparison, failOnChange: boolean): Promise<number> {
+  if (failOnChange && exitCodeOf(scan) !== 0) return failedExit;
+  return await exitCodeOfChanges(comparison, failOnChange);
+}
+
+/** @throws PortolanError `not_found` without a baseline */
+async function pairOf(
+  typed: TypedPair,
+  list: ListScans,
+  baselineOf: (id: string) => Promise<Pick<Baseline, 'scan_id'> | null>,
+): Promise<Pair> {
   const id = await chooseScan(typed.id, list);
   if (typed.baseline !== undefined) return { id, baseline: await chooseScan(typed.baseline, list) };
-  return { id, baseline: await scanBefore(await show(id), list, show) };
+  const found = await baselineOf(id);
+  if (found) return { id, baseline: found.scan_id };
+  throw new PortolanError(
+    'not_found',
+    `no completed scan before ${id} has its name, or its targets, ports, profile and evaluation; name the one to compare with`,
+  );
 }
 
 /** A local comparison, safe to print. */
@@ -108,7 +137,8 @@ export async function printDiff(
   const answer = await client.call('GET', path, comparisonShape);
   const comparison = readComparison(answer);
   await write((format) => (format === 'json' ? oneText(printableJson(answer)) : diffText(comparison, view)));
-  return await exitCodeOfChanges(comparison, failOnChange);
+  const scan = await client.call('GET', scanPath(id), scanShape);
+  return await exitCodeOfDiff(scan, comparison, failOnChange);
 }
 
 async function* fetchDiff(

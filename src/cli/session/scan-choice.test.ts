@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListQuery, ScanList } from '../../actions/scans/list-scans.ts';
 import type { ListedScan } from '../../domain/listed-scan.ts';
-import { chooseScan, createdWithin, scanBefore } from './scan-choice.ts';
+import { chooseScan, createdWithin } from './scan-choice.ts';
 
 /** Lists scans with these ids, newest first, two a page. */
 function listing(...ids: string[]) {
@@ -67,48 +67,6 @@ describe('chooseScan', () => {
       message: 'no scan "latest"',
       details: { try: 'portolan workspace list' },
     });
-  });
-});
-
-describe('scanBefore', () => {
-  const scan = { scan_id: ids[0], created_at: '2026-11-22T22:18:21.000Z', targets: ['b', 'a'] };
-  const show = async (): Promise<never> => {
-    throw new Error('the list has all targets');
-  };
-  const earlier =
-    (...scans: Partial<ListedScan>[]) =>
-    async () => ({
-      scans: scans as ListedScan[],
-      total: scans.length,
-      limit: 100,
-      offset: 0,
-      next_cursor: null,
-      total_is_minimum: false,
-    });
-
-  it('is the newest of the same targets', async () => {
-    const list = earlier(
-      { scan_id: 'other', targets: ['a'] },
-      { scan_id: 'many', targets: ['a', 'b'], targets_total: 3 },
-      { scan_id: 'same', targets: ['a', 'b'] },
-      { scan_id: 'older', targets: ['b', 'a'] },
-    );
-    expect(await scanBefore(scan, list, show)).toBe('same');
-  });
-
-  it('compares all targets where the list has only the first', async () => {
-    const targets = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
-    const shown = { targets: targets.slice(0, 10), targets_total: 12 };
-    const list = earlier({ scan_id: 'other', ...shown }, { scan_id: 'same', ...shown });
-    const details: Record<string, string[]> = { other: targets.with(11, '192.0.2.99'), same: targets };
-    const read = async (scanId: string) => ({ targets: details[scanId] ?? [] });
-    expect(await scanBefore({ ...scan, targets }, list, read)).toBe('same');
-  });
-
-  it('may be none', async () => {
-    await expect(scanBefore(scan, earlier({ scan_id: 'other', targets: ['a'] }), show)).rejects.toThrow(
-      ids[0],
-    );
   });
 });
 

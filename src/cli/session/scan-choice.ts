@@ -1,7 +1,5 @@
 import type { ListQuery, ScanList } from '../../actions/scans/list-scans.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import type { ListedScan } from '../../domain/listed-scan.ts';
-import type { Scan } from '../../domain/scan.ts';
 import type { Store } from '../../store/open.ts';
 import { latestScan } from '../terminal/scan-argument.ts';
 import type { Client } from './client.ts';
@@ -35,50 +33,6 @@ export function listOf(client: Client): ListScans {
 export async function scanIn(store: Store, text: string): Promise<string> {
   const { listScans } = await import('../../actions/scans/list-scans.ts');
   return await chooseScan(text, (query) => listScans(store, query));
-}
-
-/** Scans that are looked at for one of the same targets. */
-const maxEarlier = 2000;
-
-/**
- * The id of the newest completed scan of the same targets that was created before a scan.
- * @throws PortolanError `not_found`
- */
-export async function scanBefore(
-  { scan_id, created_at, targets }: Pick<Scan, 'scan_id' | 'created_at' | 'targets'>,
-  list: ListScans,
-  show: (scanId: string) => Promise<Pick<Scan, 'targets'>>,
-): Promise<string> {
-  const wanted = [...targets].sort();
-  const query: ListQuery = { status: 'completed', until: created_at, limit: pageSize };
-  let cursor: string | undefined;
-  for (let seen = 0; seen < maxEarlier; seen += pageSize) {
-    const page = await list({ ...query, ...(cursor && { cursor }) });
-    for (const scan of page.scans) {
-      if (!mayBeOf(wanted, scan)) continue;
-      const { scan_id: id, targets_total } = scan;
-      if (targets_total === undefined || isSame(wanted, (await show(id)).targets)) return id;
-    }
-    if (page.next_cursor === null) break;
-    cursor = page.next_cursor;
-  }
-  throw new PortolanError(
-    'not_found',
-    `no earlier scan of the targets of ${scan_id}; name the one to compare with`,
-  );
-}
-
-/** A list has the first of many targets, and a long one cut. */
-function mayBeOf(sorted: readonly string[], { targets, targets_total }: ListedScan): boolean {
-  if (targets_total === undefined) return isSame(sorted, targets);
-  const all = new Set(sorted);
-  return targets_total === sorted.length && targets.every((text) => all.has(text) || text.endsWith('…'));
-}
-
-function isSame(sorted: readonly string[], targets: readonly string[]): boolean {
-  return (
-    targets.length === sorted.length && targets.toSorted().every((text, index) => text === sorted[index])
-  );
 }
 
 /**

@@ -322,6 +322,10 @@ export interface ComparisonResponse extends Record<string, unknown> {
   vulnerabilities: { unchanged_count: number };
 }
 
+export const baselineShape = objectOf<{ baseline: { scan_id: string } | null }>({
+  baseline: nullable(objectOf<{ scan_id: string }>({ scan_id: text })),
+});
+
 export const comparisonShape = objectOf<ComparisonResponse>({
   scan_id: text,
   against: text,

@@ -49,30 +49,6 @@ export class JobRunTable extends ViewedTable {
     return runs;
   }
 
-  /** Scan of the last completed run of the same job before the run with this scan; null if none. */
-  async lastCompletedBefore(scanId: string): Promise<string | null> {
-    const earlier = await this.db
-      .selectFrom('job_runs as own')
-      .innerJoin('job_runs as earlier', 'earlier.job_id', 'own.job_id')
-      .select('earlier.scan_id')
-      .where('own.scan_id', '=', scanId)
-      .where('earlier.scan_id', 'is not', null)
-      .whereRef('earlier.fire_at', '<', 'own.fire_at')
-      .orderBy('earlier.fire_at', 'desc')
-      .execute();
-    const ids = earlier.flatMap(({ scan_id }) => scan_id ?? []);
-    if (ids.length === 0) return null;
-    const completed = await this.db
-      .selectFrom('scans')
-      .select('scan_id')
-      .where('scan_id', 'in', ids)
-      .where('status', '=', 'completed')
-      .where(inView(this.view))
-      .execute();
-    const found = new Set(completed.map(({ scan_id }) => scan_id));
-    return ids.find((id) => found.has(id)) ?? null;
-  }
-
   /** Status of the scans of unfinished runs. */
   async liveRuns(scanIds: readonly string[]): Promise<Map<string, LiveRun>> {
     if (scanIds.length === 0) return new Map();
@@ -145,20 +121,17 @@ export class JobRunTable extends ViewedTable {
     await this.#deleteOldRuns(jobId);
   }
 
-  /** Keeps the last completed run, however many failed since: later runs report changes against it. */
   async #deleteOldRuns(jobId: string): Promise<void> {
-    const newest = (limit: number) =>
-      this.db
-        .selectFrom('job_runs')
-        .select('fire_at')
-        .where('job_id', '=', jobId)
-        .orderBy('fire_at', 'desc')
-        .limit(limit);
+    const newest = this.db
+      .selectFrom('job_runs')
+      .select('fire_at')
+      .where('job_id', '=', jobId)
+      .orderBy('fire_at', 'desc')
+      .limit(maxRuns);
     await this.db
       .deleteFrom('job_runs')
       .where('job_id', '=', jobId)
-      .where('fire_at', 'not in', newest(maxRuns))
-      .where('fire_at', 'not in', newest(1).where('status', '=', 'completed'))
+      .where('fire_at', 'not in', newest)
       .execute();
   }
 

@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { SeverityCounts } from '../../domain/finding.ts';
 import type { CursorPosition } from '../cursor.ts';
 import type { Tables } from '../schema/tables.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
+import { requestedPlan } from './baseline.ts';
 import { isInRange } from './scan-filter.ts';
 
 /** A completed scan, as far as its history needs it. */
@@ -10,6 +11,10 @@ export interface CompletedRun {
   scan_id: string;
   name: string | null;
   profile: string;
+  /** Whether it looked for vulnerabilities. */
+  vuln: number;
+  /** Ports and graph of its request, as one text; null if it has a name. */
+  plan: string | null;
   /** JSON of its first targets; empty if it has a name. */
   targets: string;
   created_at: string;
@@ -26,7 +31,7 @@ export async function completedRuns(
 ): Promise<CompletedRun[]> {
   const rows = await db
     .selectFrom('scans')
-    .select(['scan_id', 'name', 'profile', 'created_at', 'completed_at', 'severity_counts'])
+    .select(['scan_id', 'name', 'profile', 'vuln', 'created_at', 'completed_at', 'severity_counts'])
     .select((e) => {
       const listing = e.selectFrom('scan_listings').whereRef('scan_listings.scan_id', '=', 'scans.scan_id');
       return e
@@ -37,6 +42,7 @@ export async function completedRuns(
         .end()
         .as('targets');
     })
+    .select(sql<string | null>`case when name is null then ${requestedPlan(db)} end`.as('plan'))
     .where('status', '=', 'completed')
     .where(inView(view))
     .where(isInRange({ before, from: null }))

@@ -33,7 +33,7 @@ beforeAll(async () => {
 const diff = (...args: string[]) => home.run(['scan', 'diff', ...args]);
 
 describe('scan diff', () => {
-  it('compares with the scan before it of the same targets, and counts what changed', async () => {
+  it('compares with the baseline, and counts what changed', async () => {
     const { code, stdout } = await diff(ids[1] ?? '');
     const [head = '', ...lines] = stdout.trimEnd().split('\n');
     expect([code, lines]).toEqual([0, [`- 127.0.0.1:${ports.gone}  ssh, OpenSSH 8.4p1`, '1 gone']]);
@@ -42,10 +42,10 @@ describe('scan diff', () => {
   });
 
   it('sums up what cannot be compared, and names it with -v', async () => {
-    const { stdout } = await diff('latest');
+    const { stdout } = await diff('latest', ids[1] ?? '');
     expect(stdout).toMatch(/\n\? \d+ findings? of 127\.0\.0\.1: not evaluated before\n/);
     expect(stdout).toMatch(/\nno change, \d+ not comparable\n$/);
-    const all = await diff('latest', '-v');
+    const all = await diff('latest', ids[1] ?? '', '-v');
     expect(all.stdout).toContain(`? 127.0.0.1:${ports.stays}: not evaluated before\n`);
   });
 
@@ -53,9 +53,17 @@ describe('scan diff', () => {
     const codes = [
       await diff(ids[1] ?? '', '--fail-on-change'),
       await diff(ids[1] ?? ''),
-      await diff('latest', '--fail-on-change'),
+      await diff('latest', ids[1] ?? '', '--fail-on-change'),
     ].map(({ code }) => code);
     expect(codes).toEqual([8, 0, 0]);
+  });
+
+  it('ends with 7 for a scan that failed, whatever changed', async () => {
+    const slow = ['--no-discover', '--ports', '1-2000', '--rate', '20', '--max-duration', '1s'];
+    expect((await home.run(['scan', '127.0.0.1', ...slow])).code).toBe(6);
+    const { code } = await diff('latest', ids[1] ?? '', '--fail-on-change');
+    expect([code, (await diff('latest', ids[1] ?? '')).code]).toEqual([7, 0]);
+    await home.run(['workspace', 'delete', 'latest', '--force']);
   });
 
   it.each([40, 80])('fits into a terminal of %i columns but for the line of ids', async (columns) => {
@@ -66,6 +74,6 @@ describe('scan diff', () => {
 
   it('says which scan has none before it', async () => {
     const { code, stderr } = await diff(ids[0] ?? '');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('no earlier scan of the targets')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('name the one to compare with')]);
   });
 });

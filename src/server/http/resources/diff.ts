@@ -2,11 +2,13 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type Comparison, compareScans, renderComparison } from '../../../actions/results/compare-scans.ts';
+import { showScan } from '../../../actions/scans/show-scan.ts';
 import { type Scan, scanIdPattern } from '../../../domain/scan.ts';
+import type { Baseline } from '../../../store/scans/baseline.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
-import { enveloped, metaOf } from '../schema/envelope.ts';
+import { envelope, enveloped, metaOf } from '../schema/envelope.ts';
 import { findingSchema } from '../schema/record-schema.ts';
 import { countSchema, nullableText, scanIdParams } from '../schema/schemas.ts';
 
@@ -34,6 +36,9 @@ const listedFinding = Type.Object(
     port: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
     protocol: nullableText,
     vulnerability: findingSchema,
+    by_new_check: Type.Optional(
+      Type.Literal(true, { description: 'a check found it that the baseline did not have' }),
+    ),
   },
   { title: 'ListedFinding' },
 );
@@ -82,7 +87,42 @@ const diffSchema = Type.Object(
   { title: 'ScanDiff' },
 );
 
+const baselineSchema = Type.Object({
+  baseline: Type.Unsafe<Baseline | null>({
+    anyOf: [
+      Type.Object(
+        {
+          scan_id: Type.String(),
+          name: nullableText,
+          created_at: Type.String(),
+          completed_at: nullableText,
+        },
+        { title: 'Baseline' },
+      ),
+      Type.Null(),
+    ],
+  }),
+});
+
 export function diffRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/scans/:scan_id/baseline',
+    config: { access: ['scan:read'] },
+    schema: {
+      summary: 'Show what a scan is compared with unasked',
+      description:
+        'The last completed scan before it of the same name, else of the same targets, ports, profile and evaluation; ' +
+        'null without one.',
+      params: scanIdParams,
+      response: { 200: enveloped(baselineSchema) },
+    },
+    handler: async (request) => {
+      const { store } = request.space;
+      const { scan_id } = await showScan(store, request.params.scan_id);
+      return envelope(request, { baseline: await store.scans.baselineOf(scan_id) });
+    },
+  });
   app.route({
     method: 'GET',
     url: '/api/v1/scans/:scan_id/diff',

@@ -30,6 +30,7 @@ const names: Record<string, readonly [operationId: string, group: keyof typeof o
   'GET /api/v1/scans/:scan_id/facets': ['listFacets', 'scans'],
   'GET /api/v1/scans/:scan_id/fixes': ['listFixes', 'scans'],
   'GET /api/v1/scans/:scan_id/explain': ['explainHost', 'scans'],
+  'GET /api/v1/scans/:scan_id/baseline': ['getBaseline', 'scans'],
   'GET /api/v1/scans/:scan_id/coverage': ['getCoverage', 'scans'],
   'GET /api/v1/scans/:scan_id/results': ['downloadResults', 'scans'],
   'GET /api/v1/scans/:scan_id/diff': ['compareScans', 'scans'],

@@ -89,11 +89,13 @@ function newFinding(line: ListedFinding, causes: Causes): ChangeLine {
   const change = causes.changed.get(place) ?? null;
   const note = causes.cameHosts.has(line.host)
     ? 'the host responds since'
-    : service
-      ? `new service: ${productText(service)}`
-      : change
-        ? ''
-        : factOf(line);
+    : line.by_new_check
+      ? 'new, by a new check'
+      : service
+        ? `new service: ${productText(service)}`
+        : change
+          ? ''
+          : factOf(line);
   return { ...findingLine(line, 'new'), note, change };
 }
 

@@ -45,23 +45,3 @@ export function useScanName(): (scan: DatedScan) => string {
   return (scan) =>
     `${visibleText(scanTitle(scan)).slice(0, 80)}, ${dateTime(scan.completed_at ?? scan.created_at, now, zone)}`;
 }
-
-/** The newest scan that has an earlier run, or the one that was chosen, with the run before it; null for none. */
-export function previousRun(
-  scans: readonly ListedScan[],
-  chosen: string,
-): { after: string; before: string } | null {
-  const candidates = chosen === '' ? scans : scans.filter(({ scan_id }) => scan_id === chosen);
-  for (const scan of candidates) {
-    const older = scans.find(
-      (each) => each.created_at < scan.created_at && seriesOf(each) === seriesOf(scan),
-    );
-    if (older) return { after: scan.scan_id, before: older.scan_id };
-  }
-  return null;
-}
-
-/** Runs of one name belong together; without a name, those of the same targets, as far as the list has them. */
-function seriesOf({ name, targets, targets_total: total = targets.length }: ListedScan): string {
-  return name === null || name === '' ? `targets ${total} ${targets.join()}` : `name ${name}`;
-}

@@ -13,18 +13,19 @@ import { useCan } from '../../session/session.ts';
 import { Link, useGo } from '../../url/link.tsx';
 import { searchText } from '../../url/search-text.ts';
 import { ChangeCounts } from '../jobs/change-counts.tsx';
-import { comparedRuns, type Job, tookOf } from '../jobs/job.ts';
+import { comparedRun, type Job, tookOf } from '../jobs/job.ts';
 import { RunBars } from '../jobs/run-bars.tsx';
 import { shownState } from '../scan/use-scan.ts';
 
 type Scan = Data<'/api/v1/scans'>['scans'][number];
 
-/** A run with its scan, and the completed run before it. */
+/** A run with its scan. */
 interface Run {
   run: Job['runs'][number];
   /** Null while it is loaded; undefined after it was deleted. */
   scan: Scan | null | undefined;
-  before: string | null;
+  /** Whether a completed run came before. */
+  isLater: boolean;
   /** The last one that can be compared: its changes are counted. */
   isLatest: boolean;
 }
@@ -37,11 +38,11 @@ export function JobRuns({ job: { runs } }: { job: Job }) {
   const scans = useScansOf(runs);
   const go = useGo();
   const columns = useMemo(runColumns, []);
-  const latest = comparedRuns({ runs })?.after;
+  const latest = comparedRun({ runs });
   const rows = runs.map((run, index) => ({
     run,
     scan: scans === null ? null : scans.get(run.scan_id ?? ''),
-    before: runs.slice(index + 1).find(({ status }) => status === 'completed')?.scan_id ?? null,
+    isLater: runs.slice(index + 1).some(({ status }) => status === 'completed'),
     isLatest: run.scan_id === latest,
   }));
   return (
@@ -138,23 +139,22 @@ function RunFindings({ row: { run, scan } }: { row: Run }) {
   return isNone ? '0' : <SeverityCounts counts={scan.severity_counts} slots />;
 }
 
-function RunChanges({ row: { run, before, scan, isLatest } }: { row: Run }) {
-  if (run.scan_id === null || run.status !== 'completed' || before === null || scan === undefined) return '–';
-  if (isLatest && scan) return <CountedChanges after={run.scan_id} before={before} />;
-  return <Compare after={run.scan_id} before={before} />;
+function RunChanges({ row: { run, isLater, scan, isLatest } }: { row: Run }) {
+  if (run.scan_id === null || run.status !== 'completed' || !isLater || scan === undefined) return '–';
+  if (isLatest && scan) return <CountedChanges after={run.scan_id} />;
+  return <Compare after={run.scan_id} />;
 }
 
-interface Pair {
-  after: string;
-  before: string;
-}
-
-function CountedChanges({ after, before }: Pair) {
-  const { data } = useGet('/api/v1/scans/{scan_id}/diff', {
-    path: { scan_id: after },
-    query: { against: before },
-  });
-  if (data === undefined) return <Compare after={after} before={before} />;
+function CountedChanges({ after }: { after: string }) {
+  const path = { scan_id: after };
+  const { data: found } = useGet('/api/v1/scans/{scan_id}/baseline', { path });
+  const before = found?.baseline?.scan_id ?? '';
+  const { data } = useGet(
+    '/api/v1/scans/{scan_id}/diff',
+    { path, query: { against: before } },
+    { enabled: before !== '' },
+  );
+  if (data === undefined) return <Compare after={after} />;
   const { vulnerabilities, ports } = data;
   const changes = {
     new: vulnerabilities.new.length,
@@ -162,15 +162,15 @@ function CountedChanges({ after, before }: Pair) {
     changed: ports.added.length + ports.removed.length + ports.changed.length,
   };
   return (
-    <Compare after={after} before={before}>
+    <Compare after={after}>
       <ChangeCounts changes={changes} />
     </Compare>
   );
 }
 
-function Compare({ after, before, children = 'Compare' }: Pair & { children?: ReactNode }) {
+function Compare({ after, children = 'Compare' }: { after: string; children?: ReactNode }) {
   return (
-    <Link to={`/compare${searchText({ scan: after, against: before })}`} className="text-size-12">
+    <Link to={`/compare${searchText({ scan: after })}`} className="text-size-12">
       {children}
     </Link>
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { comparedRuns, type Job, jobMatches, jobTitle, lastState, targetsText, tookOf } from './job.ts';
+import { comparedRun, type Job, jobMatches, jobTitle, lastState, targetsText, tookOf } from './job.ts';
 
 const job = (changes: Partial<Job> = {}): Job => ({
   job_id: 'job-1',
@@ -62,8 +62,8 @@ describe('a job', () => {
       run('b', 'completed'),
       run('a', 'completed'),
     ];
-    expect(comparedRuns(job({ runs }))).toEqual({ after: 'd', before: 'b' });
-    expect(comparedRuns(job({ runs: runs.slice(0, 3) }))).toBe(null);
+    expect(comparedRun(job({ runs }))).toBe('d');
+    expect(comparedRun(job({ runs: runs.slice(0, 3) }))).toBe(null);
   });
 
   it('took a time once it ended', () => {

@@ -41,12 +41,12 @@ export function isActive({ status }: Pick<Job, 'status'>): boolean {
   return status === 'pending' || status === 'running';
 }
 
-/** The last completed run and the completed one before it: what a comparison is made of. */
-export function comparedRuns({ runs }: Pick<Job, 'runs'>): { after: string; before: string } | null {
-  const [after, before] = runs.flatMap(({ scan_id, status }) =>
+/** The last completed run, if it is not the first one: the server knows what to compare it with. */
+export function comparedRun({ runs }: Pick<Job, 'runs'>): string | null {
+  const [last, before] = runs.flatMap(({ scan_id, status }) =>
     status === 'completed' && scan_id !== null ? [scan_id] : [],
   );
-  return after === undefined || before === undefined ? null : { after, before };
+  return last === undefined || before === undefined ? null : last;
 }
 
 /** How long a run took, milliseconds; null while it runs. */

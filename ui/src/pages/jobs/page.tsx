@@ -14,7 +14,7 @@ import { plural } from '../../format/words.ts';
 import { useCan } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
 import { useSearchParam, useSetSearch } from '../../url/use-search-param.ts';
-import { comparedRuns, type Job, jobMatches } from './job.ts';
+import { comparedRun, type Job, jobMatches } from './job.ts';
 import { JobPhoneRow, jobColumns } from './job-columns.tsx';
 import { RunBar } from './run-bars.tsx';
 import { useSchedule } from './use-schedule.ts';
@@ -109,7 +109,7 @@ const comparedEvery = 3000;
 /** The changes in the rows are computed in the background: they are asked for until they are there. */
 function useComparisons(jobs: readonly Job[]): void {
   const mayCompare = useCan('scan:read');
-  const enabled = mayCompare && jobs.some((job) => comparedRuns(job) !== null);
+  const enabled = mayCompare && jobs.some((job) => comparedRun(job) !== null);
   const { data } = useGet('/api/v1/dashboard', {}, { enabled });
   useGet('/api/v1/dashboard', {}, { enabled: enabled && data?.pending === true, every: comparedEvery });
 }

@@ -1,5 +1,4 @@
 import { worstFirst } from '../../../../src/domain/finding-order.ts';
-import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
@@ -15,8 +14,6 @@ import { searchText } from '../../url/search-text.ts';
 import { type FindingDetail, findingKey, portText } from './result-rows.ts';
 import type { Scan } from './use-scan.ts';
 
-/** Runs before this one that are searched for the same scan. */
-const searched = 100;
 /** A comparison reads both scans as a whole: not while a page of a scan this large opens. */
 const maxFindings = 20_000;
 const shown = 5;
@@ -24,12 +21,13 @@ const shown = 5;
 /** What is new since the run before, if there was one. */
 export function SinceLastRun({ scan }: { scan: Scan }) {
   const isSmall = scan.results.vulnerabilities <= maxFindings;
-  const { data: list } = useGet('/api/v1/scans', { query: { status: 'completed', limit: searched } });
-  const before = list?.scans.find((each) => each.created_at < scan.created_at && sameAs(scan, each));
+  const path = { scan_id: scan.scan_id };
+  const { data: found } = useGet('/api/v1/scans/{scan_id}/baseline', { path });
+  const before = found?.baseline;
   const { data: diff } = useGet(
     '/api/v1/scans/{scan_id}/diff',
-    { path: { scan_id: scan.scan_id }, query: { against: before?.scan_id ?? '' } },
-    { enabled: isSmall && before !== undefined && scan.status === 'completed' },
+    { path, query: { against: before?.scan_id ?? '' } },
+    { enabled: isSmall && Boolean(before) && scan.status === 'completed' },
   );
   if (!before || !diff) return null;
   const { new: added, resolved, unchanged_count: unchanged } = diff.vulnerabilities;
@@ -65,6 +63,7 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
                 <TargetText text={finding.id} mono /> <TargetText text={finding.title} />
               </Link>
               {finding.kev && <Exploited />}
+              {row.by_new_check && <span className="flex-none text-size-12 text-text-2">by a new check</span>}
               <span className="flex-none whitespace-nowrap max-tablet:hidden">
                 <Mono>{`${row.host} ${portText(row)}`}</Mono>
               </span>
@@ -83,18 +82,4 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
       )}
     </Section>
   );
-}
-
-/** The same name, else the same profile and targets, as far as the list has them. */
-function sameAs(scan: Scan, listed: Data<'/api/v1/scans'>['scans'][number]): boolean {
-  if (scan.name !== null && listed.name !== null) return isShownAs(scan.name, listed.name);
-  const { targets, targets_total: total = targets.length } = listed;
-  if (scan.name !== listed.name || scan.profile !== listed.profile || scan.targets.length !== total)
-    return false;
-  return targets.every((text, index) => isShownAs(scan.targets[index] ?? '', text));
-}
-
-/** A list cuts long texts. */
-function isShownAs(text: string, shown: string): boolean {
-  return text === shown || (shown.endsWith('…') && text.startsWith(shown.slice(0, -1)));
 }

@@ -130,7 +130,11 @@ function Targets({ scan, changes }: { scan: ListedScan; changes: Changes | null 
 }
 
 function SinceLastRun({ changes }: { changes: Changes }) {
-  if (changes.new + changes.fixed + changes.changed === 0) return 'no change since the last run';
+  const { not_comparable: notComparable } = changes;
+  if (changes.new + changes.fixed + changes.changed === 0)
+    return notComparable === 0
+      ? 'no change since the last run'
+      : `${plural(notComparable, 'host')} not comparable with the last run`;
   return (
     <span className="inline-flex gap-1.5">
       {(['new', 'fixed', 'changed'] as const).map((kind) => (
