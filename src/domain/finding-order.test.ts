@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { urgencyOf, urgencyRank, urgencyRanks, worstFirst } from './finding-order.ts';
+import { countsAs, urgencyOf, urgencyRank, urgencyRanks, worstFirst } from './finding-order.ts';
 
 const finding = (id: string, more: object = {}) => ({ id, severity: 'high' as const, ...more });
 const scored = (epss: number | null, cvss: number | null) => ({
@@ -16,6 +16,21 @@ test('the severity decides first, also over exploited ones', () => {
     finding('bare', { severity: 'low' }),
   ];
   expect(ids(findings)).toEqual(['critical', 'exploited', 'bare']);
+});
+
+test('a finding that is possible, and that a distribution may have fixed, counts as medium at most', () => {
+  const noted = { backport_note: 'Debian revision 1 seen: compare it.' };
+  const counted = (more: object) => countsAs({ severity: 'critical', ...more });
+  expect(counted({ class: 'possible', ...noted })).toBe('medium');
+  expect(counted({ class: 'possible', severity: 'low', ...noted })).toBe('low');
+  expect(counted({ class: 'possible', backport_note: null })).toBe('critical');
+  expect(counted({ class: 'certain', ...noted })).toBe('critical');
+  const findings = [
+    finding('patched?', { severity: 'critical', class: 'possible', kev: true, ...noted }),
+    finding('high', { class: 'possible' }),
+    finding('medium', { severity: 'medium', class: 'certain' }),
+  ];
+  expect(ids(findings)).toEqual(['high', 'medium', 'patched?']);
 });
 
 test('within a severity certain comes before likely before possible, whatever the scores', () => {

@@ -20,14 +20,24 @@ export interface Urgency {
 
 /** Fields of a finding that its urgency is read from; rows of older records and of plugins may lack some. */
 export type RankedFields = Pick<Finding, 'id' | 'severity'> &
-  Partial<Pick<Finding, 'class' | 'cpe' | 'confidence' | 'kev'>> & {
+  Partial<Pick<Finding, 'class' | 'cpe' | 'confidence' | 'kev' | 'backport_note'>> & {
     epss?: { score: number } | null;
     cvss?: { score: number } | null;
   };
 
+/**
+ * The severity with which a finding counts in orders and totals: one that is only possible, and that a distribution may
+ * have fixed, is medium at most. Its `severity` stays that of its score.
+ */
+export function countsAs(finding: Omit<RankedFields, 'id'>): Severity {
+  const severity = knownSeverity(finding.severity);
+  const mayBeFixed = Boolean(finding.backport_note) && classOf(finding) === 'possible';
+  return mayBeFixed && (severity === 'critical' || severity === 'high') ? 'medium' : severity;
+}
+
 export function urgencyOf(finding: Omit<RankedFields, 'id'>): Urgency {
   return {
-    severity: knownSeverity(finding.severity),
+    severity: countsAs(finding),
     class: classOf(finding),
     exploited: finding.kev === true,
     epss: finding.epss?.score ?? null,

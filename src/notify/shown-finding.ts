@@ -1,5 +1,12 @@
 import type { Finding, Severity } from '../domain/finding.ts';
-import { byWorst, type RankedFields, type Urgency, urgencyOf, urgencyRank } from '../domain/finding-order.ts';
+import {
+  byWorst,
+  countsAs,
+  type RankedFields,
+  type Urgency,
+  urgencyOf,
+  urgencyRank,
+} from '../domain/finding-order.ts';
 import { shortened } from './fitting.ts';
 
 /** A finding as shown in messages: no banner, no evidence. */
@@ -100,9 +107,9 @@ function shownFinding({
   found: { host, port, protocol, vulnerability, by_new_check },
   ports,
 }: KeptFinding): ShownFinding {
-  const { severity, id, title } = vulnerability;
+  const { id, title } = vulnerability;
   return {
-    severity,
+    severity: countsAs(vulnerability),
     host: shortened(host, hostLength),
     port,
     protocol,

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { classOf, type Finding, findingClasses, noFindings, severities } from '../../src/domain/finding.ts';
+import { countsAs } from '../../src/domain/finding-order.ts';
 import { reportFormats } from '../../src/report/render-report.ts';
 import { run } from '../cli/command.ts';
 import { isInstalled } from '../installed.ts';
@@ -26,9 +27,9 @@ function countedFindings({ results }: JsonExport): {
   ]);
   const lines: Record<string, Line> = {};
   for (const severity of severities)
-    lines[severity] = lineOf(findings.filter((one) => one.severity === severity));
+    lines[severity] = lineOf(findings.filter((one) => countsAs(one) === severity));
   lines['all'] = lineOf(findings);
-  const kinds = new Set(findings.map(({ id, severity }) => `${id} ${severity}`));
+  const kinds = new Set(findings.map((one) => `${one.id} ${countsAs(one)}`));
   return { lines, ids: new Set(findings.map(({ id }) => id)), kinds: kinds.size };
 }
 

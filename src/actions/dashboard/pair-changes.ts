@@ -1,5 +1,5 @@
 import { type Finding, noFindings, type Severity, type SeverityCounts } from '../../domain/finding.ts';
-import { byWorst, urgencyOf } from '../../domain/finding-order.ts';
+import { byWorst, countsAs, urgencyOf } from '../../domain/finding-order.ts';
 import {
   type CompareContext,
   eachChange,
@@ -78,7 +78,7 @@ class ChangeSums {
         return this.#addNew(change.item);
       case 'vulnerabilities.resolved':
         this.#changes.fixed += 1;
-        this.#balance[change.item.vulnerability.severity] -= 1;
+        this.#balance[countsAs(change.item.vulnerability)] -= 1;
         return;
       case 'ports.changed': {
         const { host, port, before, after } = change.item;
@@ -96,7 +96,7 @@ class ChangeSums {
 
   #addNew({ host, vulnerability, by_new_check }: ListedFinding): void {
     this.#changes.new += 1;
-    this.#balance[vulnerability.severity] += 1;
+    this.#balance[countsAs(vulnerability)] += 1;
     if (this.#worst && byWorst(urgencyOf(vulnerability), urgencyOf(this.#worst.finding)) >= 0) return;
     this.#worst = {
       finding: vulnerability,
@@ -136,7 +136,7 @@ function plain(text: string): StandingOut {
 }
 
 function standingOut({ finding, text }: { finding: Finding; text: string }): StandingOut {
-  return { severity: finding.severity, text: text.slice(0, maxText), exploited: finding.kev === true };
+  return { severity: countsAs(finding), text: text.slice(0, maxText), exploited: finding.kev === true };
 }
 
 function changeText(before: PortState, after: PortState): string {

@@ -1,4 +1,5 @@
 import { type Severity, severities } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { isAtLeast } from '../../notify/rules.ts';
 import { type FindingChanges, type ShownFinding, WorstFindings } from '../../notify/shown-finding.ts';
@@ -42,7 +43,7 @@ export async function worstFindings(
   try {
     for await (const row of results.rows()) {
       signal?.throwIfAborted();
-      if (row.type === 'vulnerability' && isAtLeast(row.vulnerability.severity, least)) worst.add(row);
+      if (row.type === 'vulnerability' && isAtLeast(countsAs(row.vulnerability), least)) worst.add(row);
     }
   } catch (error) {
     signal?.throwIfAborted();
@@ -66,9 +67,9 @@ export async function findingChanges(
   const counts = (severity: Severity) => isAtLeast(severity, least);
   for (const list of ['vulnerabilities.new', 'vulnerabilities.unseen'] as const)
     for await (const found of comparison.list(list))
-      if (counts(found.vulnerability.severity)) added.add(found);
+      if (counts(countsAs(found.vulnerability))) added.add(found);
   for await (const found of comparison.list('vulnerabilities.resolved'))
-    if (counts(found.vulnerability.severity)) fixed.add(found);
+    if (counts(countsAs(found.vulnerability))) fixed.add(found);
   for await (const { host } of comparison.list('not_comparable')) hosts.add(host);
   return {
     against: comparison.against,

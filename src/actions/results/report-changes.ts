@@ -1,5 +1,5 @@
-import { type Finding, knownSeverity, noFindings } from '../../domain/finding.ts';
-import { worstFirst } from '../../domain/finding-order.ts';
+import { type Finding, noFindings } from '../../domain/finding.ts';
+import { countsAs, worstFirst } from '../../domain/finding-order.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { parseCpe } from '../../knowledge/products/cpe.ts';
 import type { ChangeItem, ReportChanges } from '../../report/model/changes.ts';
@@ -34,7 +34,7 @@ export async function reportChanges(
   for (const sign of ['new', 'fixed'] as const) {
     const list = sign === 'new' ? 'vulnerabilities.new' : 'vulnerabilities.resolved';
     for await (const found of comparison.list(list)) {
-      const listed = withKnownSeverity(found);
+      const listed = withCountedSeverity(found);
       counts[sign] += 1;
       balance[listed.vulnerability.severity] += sign === 'new' ? 1 : -1;
       worst.add({ sign, listed });
@@ -57,9 +57,9 @@ export async function reportChanges(
   };
 }
 
-function withKnownSeverity(listed: ListedFinding): ListedFinding {
+function withCountedSeverity(listed: ListedFinding): ListedFinding {
   const { vulnerability } = listed;
-  const severity = knownSeverity(vulnerability.severity);
+  const severity = countsAs(vulnerability);
   return severity === vulnerability.severity
     ? listed
     : { ...listed, vulnerability: { ...vulnerability, severity } };

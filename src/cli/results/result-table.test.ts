@@ -91,13 +91,13 @@ describe('findings', () => {
       'SEVERITY  CLASS       CVSS  EPSS  WHERE          ID           TITLE',
       'CRITICAL  ● certain      –     –  192.0.2.10:22  CVE-3        Title of CVE-3',
       'CRITICAL  ◐ likely     9.8  0.94  192.0.2.10:22  CVE-2        Title of CVE-2',
-      'CRITICAL  ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
       'HIGH      ● certain      –     –  192.0.2.10:22  telnet-open  Title of telnet-open',
+      'MEDIUM    ○ possible     –     –  192.0.2.10:22  CVE-1        EXPLOITED Title of CVE-1',
       'MEDIUM    ○ possible     –     –  192.0.2.10:22  CVE-4        Title of CVE-4',
       '… 1 more (1 low): portolan workspace show latest --findings',
       '1 possible: distributions fix without a new version; portolan explain HOST:PORT tells more',
       '',
-      '1 host up, 2 open ports, 6 findings (3 critical, 1 high, 1 medium, 1 low) in 1.3 s',
+      '1 host up, 2 open ports, 6 findings (2 critical, 1 high, 2 medium, 1 low) in 1.3 s',
       '',
     ]);
   });
@@ -164,7 +164,7 @@ describe('findings', () => {
 
   it('are red only in the word of critical and high, and what is exploited is inverted', async () => {
     const text = (await render(findingRows, { ...plain, color: true })).replaceAll('\x1b', '');
-    expect(text).toContain('\n[1m[31mCRITICAL[39m[22m  ○ possible');
+    expect(text).toContain('\n[1m[31mCRITICAL[39m[22m  ● certain');
     expect(text).toContain('\n[31mHIGH[39m      ● certain ');
     expect(text).toContain('\n[33mMEDIUM[39m    ○');
     expect(text).toContain('  [7mEXPLOITED[27m Title of CVE-1\n');

@@ -1,5 +1,6 @@
 import { systemText } from '../asset.ts';
 import { classOf } from '../finding.ts';
+import { countsAs } from '../finding-order.ts';
 import { producersOf } from '../producer.ts';
 import type {
   ComplianceRow,
@@ -190,7 +191,7 @@ function findingFields({ vulnerability: finding, ...row }: VulnerabilityRow): Pa
   return {
     id: text(id),
     finding: text(title),
-    severity: severity ?? null,
+    severity: severity ? countsAs(finding) : null,
     class: classOf(finding),
     cvss: cvss?.score ?? null,
     epss: epss?.score ?? null,

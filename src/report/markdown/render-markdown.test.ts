@@ -93,7 +93,8 @@ describe('a ticket about one action', () => {
     expect(body).toContain('**Check before acting:** 14 of 18 findings');
     expect(body).toMatch(/\*\*Do:\*\* .*1\.27\.1/);
     expect(body).toContain('| `192.168.20.21` | `proxy-1.example.net` | 443/tcp | `1.24.0` | likely |');
-    expect(body).toContain('- `CVE-2023-44487` high, known exploited, EPSS 0.94, CVSS 7.5, on 9 hosts: ');
+    expect(body).toContain('- `CVE-2023-44487` high, known exploited, EPSS 0.94, CVSS 7.5, on 2 hosts: ');
+    expect(body).toContain('- `CVE-2023-44487` medium, known exploited, EPSS 0.94, CVSS 7.5, on 7 hosts: ');
     expect(body).toContain('<https://nvd.nist.gov/vuln/detail/CVE-2023-44487>');
     expect(body).toContain(
       '`portolan scan 192.168.20.14-15,192.168.20.21-22,192.168.20.25,192.168.20.44,192.168.20.51-52,192.168.20.112 --profile standard --ports 443 ',
@@ -218,7 +219,7 @@ describe('a ticket about a scan', () => {
     expect(body).toContain(
       '| Severity | All | Certain | Likely | Possible | Exploited | Since Nov 20, 2026 |',
     );
-    expect(body).toContain('| High | 27 | 6 | 5 | 16 | 9 | −5 |');
+    expect(body).toContain('| High | 11 | 6 | 5 | 0 | 2 | −5 |');
     expect(body).toContain('| **All** | **87** | **45** | **10** | **32** | **10** | **−4** |');
     expect(body).toContain('## Changed since Nov 20, 2026, 14:14 UTC (`20261120-141402-90be17`)');
     expect(body).toContain('3 new, 7 fixed, 84 unchanged, 4 not comparable (excluded this time).');

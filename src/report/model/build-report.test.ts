@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hostileRows, text } from '../../../test/result-rows.ts';
 import { classOf, findingClasses, noFindings, type Severity, severities } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import { isOpen, type ResultRow } from '../../domain/result.ts';
 import { renderJson } from '../../workspace/render/json.ts';
 import { streamOf } from '../fixtures/report-of-rows.ts';
@@ -37,7 +38,7 @@ async function counted(rows: AsyncIterable<ResultRow>) {
     if (row.type === 'host') found.hosts.add(row.host);
     if (row.type === 'port' && isOpen(row)) found.ports += 1;
     if (row.type !== 'vulnerability') continue;
-    const severity = severities.find((name) => name === row.vulnerability.severity) ?? 'info';
+    const severity = countsAs(row.vulnerability);
     const name = classOf(row.vulnerability);
     found.severities[severity] += 1;
     found.classes.set(name, (found.classes.get(name) ?? 0) + 1);
@@ -149,7 +150,7 @@ describe('counts of a report', () => {
       ]);
       expect(found.length).toBe(seed * 9);
       for (const severity of severities)
-        expect(summary.severities[severity]).toBe(found.filter((each) => each.severity === severity).length);
+        expect(summary.severities[severity]).toBe(found.filter((each) => countsAs(each) === severity).length);
       expect(summary.severities).toEqual(json.summary.severity_counts);
     }
   });

@@ -1,6 +1,13 @@
 import type { ProfilePart } from '../../domain/asset.ts';
 import type { ComplianceControl, ComplianceViolation } from '../../domain/compliance.ts';
-import { classOf, type HostFinding, noFindings, type SeverityCounts } from '../../domain/finding.ts';
+import {
+  classOf,
+  type Finding,
+  type HostFinding,
+  noFindings,
+  type SeverityCounts,
+} from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import type { Endpoint, Host, Port, PortCounts, Protocol, RejectedPorts } from '../../domain/host.ts';
 import { type PortReason, portReasons, rejectedOf } from '../../domain/port-reasons.ts';
 import { jointProducers, type Producer } from '../../domain/producer.ts';
@@ -390,9 +397,9 @@ export class ResultRecorder {
     if (isOpen(row) && !known.some((earlier) => earlier && isOpen(earlier))) this.counts.open_ports++;
   }
 
-  #countFinding(finding: { severity: keyof SeverityCounts }): void {
+  #countFinding(finding: Finding): void {
     this.counts.vulnerabilities++;
-    this.severityCounts[finding.severity]++;
+    this.severityCounts[countsAs(finding)]++;
   }
 
   #write(row: ResultRow): Promise<void> | undefined {

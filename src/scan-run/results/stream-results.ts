@@ -1,4 +1,5 @@
 import { PortolanError } from '../../domain/errors.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import { doubtOf, isOpen, type ResultRow, type UnidentifiedCounts } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { renderCsv } from '../../workspace/render/csv.ts';
@@ -45,7 +46,7 @@ export async function countRows(
     }
     if (row.type === 'vulnerability') {
       results.vulnerabilities++;
-      severity_counts[row.vulnerability.severity]++;
+      severity_counts[countsAs(row.vulnerability)]++;
     }
   }
   return { results, severity_counts, unidentified };

@@ -5,6 +5,7 @@ import {
   type FindingClass,
   type Severity,
 } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import type { VulnerabilityRow } from '../../domain/result.ts';
 
 /** Characters of a text in a variant: more than the fix list shows. */
@@ -32,13 +33,12 @@ export interface FindingVariant {
 
 /** The variant of a finding as a text. @param product of the service on its port */
 export function variantText({ vulnerability }: VulnerabilityRow, product: () => string | null): string {
-  const { id, title, severity, kev, cvss, epss, cpe, affected, fixed_in, backport_note, action } =
-    vulnerability;
+  const { id, title, kev, cvss, epss, cpe, affected, fixed_in, backport_note, action } = vulnerability;
   const named = action ?? null;
   const variant: FindingVariant = {
     id: start(id) ?? '',
     title: start(title) ?? '',
-    severity,
+    severity: countsAs(vulnerability),
     class: classOf(vulnerability),
     kev: kev === true,
     cvss: scoreOf(cvss?.score),

@@ -1,4 +1,5 @@
 import { classOf, type Severity, severities } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import { type Produced, producersOf, producerText } from '../../domain/producer.ts';
 import { doubtOf, type PortRow, type ResultRow, type VulnerabilityRow } from '../../domain/result.ts';
 import { readableBanner } from '../../domain/text/readable-banner.ts';
@@ -94,7 +95,7 @@ function producersText(rows: readonly Produced[]): string {
 }
 
 function worstSeverity(findings: VulnerabilityRow[]): Severity | '' {
-  const found = new Set(findings.map((finding) => finding.vulnerability.severity));
+  const found = new Set(findings.map((finding) => countsAs(finding.vulnerability)));
   return severities.find((severity) => found.has(severity)) ?? '';
 }
 

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Finding } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import type { Protocol } from '../../domain/host.ts';
 import { parsePorts } from '../../domain/port.ts';
 import type { PortReason } from '../../domain/port-reasons.ts';
@@ -393,7 +394,7 @@ function tableEntry(key: string | null, value: ScriptTable[number][1]): string {
 function findingScript(finding: Finding): NmapScript {
   const { id, title, severity, cvss, kev, epss, confidence, evidence, remediation } = finding;
   const output = [
-    `${severity.toUpperCase()}, ${finding.class}: ${title}`,
+    `${countsAs(finding).toUpperCase()}, ${finding.class}: ${title}`,
     finding.backport_note,
     evidence && `Evidence: ${evidence}`,
     remediation && `Remediation: ${remediation}`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { type Finding, knownSeverity, type Severity } from '../../domain/finding.ts';
-import { urgencyOf, urgencyRank, urgencyRanks, worstFirst } from '../../domain/finding-order.ts';
+import { countsAs, urgencyOf, urgencyRank, urgencyRanks, worstFirst } from '../../domain/finding-order.ts';
 import type { ErrorRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { ScanWarning } from '../../domain/scan.ts';
 import { completeRow, jsonText } from '../record/row-line.ts';
@@ -131,14 +131,16 @@ function addRule(rules: Map<string, Rule>, finding: Finding): void {
 }
 
 /** Above 0 up to 10; null without a severity for security. */
-function scoreOf({ cvss, severity }: Finding): number | null {
-  const score = cvss?.score ?? usualScores[knownSeverity(severity)];
+function scoreOf(finding: Finding): number | null {
+  const severity = countsAs(finding);
+  const isLower = severity !== knownSeverity(finding.severity);
+  const score = (isLower ? null : finding.cvss?.score) ?? usualScores[severity];
   return score !== null && score > 0 && score <= 10 ? score : null;
 }
 
 /** GitHub code scanning rejects empty texts. */
 function ruleOf(finding: Finding): object {
-  const { id, title, severity, affected, references, remediation } = finding;
+  const { id, title, affected, references, remediation } = finding;
   const score = scoreOf(finding);
   const name = shortened(title.trim() || id);
   const description = affected ? shortened(`${name}. Affected: ${affected}`) : name;
@@ -150,7 +152,7 @@ function ruleOf(finding: Finding): object {
     fullDescription: { text: description },
     help: { text: help || description },
     ...(helpUri === null ? {} : { helpUri }),
-    defaultConfiguration: { level: levels[severity] ?? 'note' },
+    defaultConfiguration: { level: levels[countsAs(finding)] },
     properties: {
       tags: ['security'],
       ...(score === null ? {} : { 'security-severity': score.toFixed(1) }),
@@ -176,7 +178,7 @@ function resultOf({ host, port, protocol, vulnerability }: VulnerabilityRow): ob
   const identity = fingerprint(id, host, port, protocol);
   return {
     ruleId: id,
-    level: levels[severity] ?? 'note',
+    level: levels[countsAs(vulnerability)],
     kind: 'fail',
     message: { text },
     locations: [

@@ -1,17 +1,17 @@
-import { knownSeverity } from '../../../domain/finding.ts';
+import { countsAs } from '../../../domain/finding-order.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../../domain/result.ts';
 import { hostPortText } from '../../../workspace/render/port-lists.ts';
 import { printable } from '../../terminal/draw/printable.ts';
 
 /** `HIGH  127.0.7.10:8080  CVE-2021-41773  Encoded dots in a path` */
 export function findingLine({ host, port, vulnerability }: VulnerabilityRow): string {
-  const { severity, id, title } = vulnerability;
+  const { id, title } = vulnerability;
   const place = port === null ? host : hostPortText({ host, port });
-  return printable([severity.toUpperCase(), place, id, title].filter(Boolean).join('  '));
+  return printable([countsAs(vulnerability).toUpperCase(), place, id, title].filter(Boolean).join('  '));
 }
 
 export function isSevere({ vulnerability }: VulnerabilityRow): boolean {
-  const severity = knownSeverity(vulnerability.severity);
+  const severity = countsAs(vulnerability);
   return severity === 'critical' || severity === 'high';
 }
 

@@ -6,6 +6,7 @@ import type {
 } from '../../../actions/results/explain-port.ts';
 import { kindText, systemText } from '../../../domain/asset.ts';
 import { findingClasses } from '../../../domain/finding.ts';
+import { countsAs } from '../../../domain/finding-order.ts';
 import type { HostRow } from '../../../domain/result.ts';
 import { placeText } from '../../results/place-text.ts';
 import { amountText, countText } from '../../terminal/draw/amounts.ts';
@@ -140,16 +141,16 @@ function findingsText(findings: readonly ExplainedFinding[]): string {
 function findingLines(findings: readonly ExplainedFinding[], { style, details }: ExplainView): string[] {
   const shown = details ? findings : findings.slice(0, maxNamedFindings);
   const width = (cells: string[]) => Math.max(0, ...cells.map((cell) => columnsOf(cell)));
-  const severities = shown.map(({ severity }) => severity.toUpperCase());
+  const severities = shown.map((finding) => countsAs(finding).toUpperCase());
   const ids = shown.map(({ id }) => printable(id));
-  const lines = shown.map(({ severity, cvss, affected, title }, index) => {
+  const lines = shown.map(({ cvss, affected, title }, index) => {
     const score = cvss ? cvss.score.toFixed(1) : unknownOf(style);
     const rest = printable(affected ?? title);
     const head = `    ${pad(severities[index] ?? '', width(severities))}  ${score.padStart(4)}  ${pad(ids[index] ?? '', width(ids))}  `;
     const room = style.terminal ? Math.max(0, style.columns - columnsOf(head)) : Number.POSITIVE_INFINITY;
     const text = `${head}${fit(rest, room, ellipsisOf(style))}`.trimEnd();
     const word = severities[index] ?? '';
-    const color = severity === 'critical' || severity === 'high' ? 'red' : null;
+    const color = word === 'CRITICAL' || word === 'HIGH' ? 'red' : null;
     return `    ${paint(style, word, color)}${text.slice(4 + word.length)}\n`;
   });
   const more = findings.length - shown.length;

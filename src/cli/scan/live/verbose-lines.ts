@@ -1,3 +1,4 @@
+import { countsAs } from '../../../domain/finding-order.ts';
 import type { PortRow, ResultRow } from '../../../domain/result.ts';
 import type { ScanRequest, StageRecord } from '../../../domain/scan.ts';
 import type { Traffic } from '../../../domain/traffic.ts';
@@ -53,7 +54,7 @@ export class VerboseLines {
     } else if (row.type === 'port') this.#port(row);
     else if (row.type === 'vulnerability' && this.#isVery)
       this.#once(
-        `${row.host} ${row.vulnerability.severity} ${row.vulnerability.id}`,
+        `${row.host} ${countsAs(row.vulnerability)} ${row.vulnerability.id}`,
         `: ${row.vulnerability.title}`,
       );
     else if (row.type === 'error') this.#once(`${row.target ?? 'scan'} error`, `: ${row.message}`);

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  classOf,
-  type FindingAction,
-  type FindingClass,
-  knownSeverity,
-  type Severity,
-} from '../../../domain/finding.ts';
-import { byWorst, type Urgency } from '../../../domain/finding-order.ts';
+import { classOf, type FindingAction, type FindingClass, type Severity } from '../../../domain/finding.ts';
+import { byWorst, countsAs, type Urgency } from '../../../domain/finding-order.ts';
 import type { Protocol } from '../../../domain/host.ts';
 import { producersOf } from '../../../domain/producer.ts';
 import type { VulnerabilityRow } from '../../../domain/result.ts';
@@ -50,7 +44,7 @@ export function readFinding(row: VulnerabilityRow, product: string | null): Seen
   return {
     id: shortId(textOf(vulnerability.id)),
     title: textOf(vulnerability.title) || textOf(vulnerability.id),
-    severity: knownSeverity(vulnerability.severity),
+    severity: countsAs(vulnerability),
     class: classOf(vulnerability),
     exploited: vulnerability.kev === true,
     epss: scoreOf(epss?.score),

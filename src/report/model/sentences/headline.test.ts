@@ -35,9 +35,9 @@ describe('the three numbers at the front', () => {
     expect(headline).toEqual([
       { number: '10', label: 'known exploited', note: '1 certain, 2 likely, 7 possible', marks: 'exploited' },
       {
-        number: '28',
+        number: '12',
         label: 'critical or high, of 87 findings',
-        note: '1 critical, 27 high, 39 medium, 6 low, 14 info',
+        note: '1 critical, 11 high, 55 medium, 6 low, 14 info',
         marks: 'severities',
       },
       {

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { DiffMark } from '../../components/marks/diff-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
@@ -89,7 +90,7 @@ export function GroupName({ head: { head, number } }: { head: GroupHead }) {
 function What({ line: { finding, text } }: { line: ChangeLine }) {
   return (
     <span className="flex min-w-0 items-center gap-2">
-      {finding && <SeverityMark severity={finding.severity} bare />}
+      {finding && <SeverityMark severity={countsAs(finding)} bare />}
       {finding?.kev === true && <Exploited />}
       <span className="truncate" title={text}>
         {finding && isPublicId(finding.id) && <Mono className="pr-2">{finding.id}</Mono>}

@@ -1,3 +1,4 @@
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import { count } from '../../format/numbers.ts';
 import { cutEnd, visibleText } from '../../format/target-text.ts';
 import { type ChangeLine, groupNames, groups } from './change-lines.ts';
@@ -23,7 +24,7 @@ export function changesMarkdown(before: string, after: string, lines: readonly C
 
 function lineText({ finding, text, host, port, note, change, outcome }: ChangeLine): string {
   const what = finding
-    ? `**${finding.severity}** ${markdownText(`${finding.id} ${text}`)}`
+    ? `**${countsAs(finding)}** ${markdownText(`${finding.id} ${text}`)}`
     : markdownText(text);
   const where = codeText(port === '' ? host : `${host}:${port}`);
   const values =

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { Menu } from '../../components/controls/menu.tsx';
@@ -169,7 +170,7 @@ function textOf({ host, port, text, note, change, finding, outcome }: ChangeLine
     host,
     port === '' ? '' : `${host}:${port}`,
     finding?.id,
-    finding?.severity,
+    finding && countsAs(finding),
     text,
     note,
     ...values,

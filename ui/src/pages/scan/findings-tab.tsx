@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
@@ -83,9 +84,9 @@ function findingColumns(): Column<FindingRecord>[] {
       priority: 0,
       sort: 'severity',
       descendingFirst: true,
-      cell: ({ vulnerability: { severity } }) => (
-        <ValueMenu field="severity" value={severity}>
-          <SeverityMark severity={severity} />
+      cell: ({ vulnerability }) => (
+        <ValueMenu field="severity" value={countsAs(vulnerability)}>
+          <SeverityMark severity={countsAs(vulnerability)} />
         </ValueMenu>
       ),
     },
@@ -176,7 +177,7 @@ function phoneRow(row: FindingRecord) {
   return (
     <div className="flex flex-col">
       <span className="flex min-w-0 items-center gap-2">
-        <SeverityMark severity={vulnerability.severity} bare />
+        <SeverityMark severity={countsAs(vulnerability)} bare />
         <span className="truncate">
           <TargetText text={vulnerability.title} />
         </span>

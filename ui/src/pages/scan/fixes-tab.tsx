@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import type { Data } from '../../api/api-types.ts';
 import { downloadText } from '../../api/download.ts';
 import { useGet } from '../../api/use-get.ts';
@@ -181,7 +182,7 @@ function Places({ fix, q, scanId, rank }: { fix: Fix; q: string; scanId: string;
                   <td className="mono pr-3">{portText(record)}</td>
                   <td className="pr-3">
                     <span className="flex items-center gap-2">
-                      <SeverityMark severity={record.vulnerability.severity} bare />
+                      <SeverityMark severity={countsAs(record.vulnerability)} bare />
                       <Link
                         to={`/scans/${scanId}/findings${searchText({ q: query, open: findingKey(record) })}`}
                       >

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countsAs } from '../../../../src/domain/finding-order.ts';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
@@ -139,7 +140,8 @@ function whatCell(row: HostTreeRow): ReactNode {
       </span>
     );
   }
-  const { severity, id } = row.record.vulnerability;
+  const { id } = row.record.vulnerability;
+  const severity = countsAs(row.record.vulnerability);
   return (
     <span className="flex items-center gap-1">
       <SeverityMark severity={severity} bare />
@@ -250,7 +252,7 @@ function phoneWhat(row: NamedRow): ReactNode {
   }
   return (
     <span className="flex items-center gap-1.5">
-      <SeverityMark severity={row.record.vulnerability.severity} bare />
+      <SeverityMark severity={countsAs(row.record.vulnerability)} bare />
       <TargetText text={row.record.vulnerability.id} mono />
     </span>
   );

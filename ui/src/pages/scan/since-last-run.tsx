@@ -1,4 +1,5 @@
-import { worstFirst } from '../../../../src/domain/finding-order.ts';
+import { countsAs, worstFirst } from '../../../../src/domain/finding-order.ts';
+import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
@@ -55,7 +56,7 @@ export function SinceLastRun({ scan }: { scan: Scan }) {
           const key = findingKey(row);
           return (
             <li key={key} className="flex min-h-9 items-center gap-3 border-line-subtle border-b">
-              <SeverityMark severity={finding.severity} bare />
+              <SeverityMark severity={countsAs(finding)} bare />
               <Link
                 to={`/scans/${scan.scan_id}/findings${searchText({ open: key })}`}
                 className="min-w-0 grow truncate text-text-1"

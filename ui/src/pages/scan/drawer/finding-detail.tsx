@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countsAs } from '../../../../../src/domain/finding-order.ts';
 import { Icon } from '../../../components/icons/icon.tsx';
 import { KeyValues, type KeyValuesProps } from '../../../components/layout/key-values.tsx';
 import { Note } from '../../../components/layout/note.tsx';
@@ -106,7 +107,7 @@ export function FindingItem({ finding, isOpen }: { finding: ExplainedFinding; is
 function Marks({ finding }: { finding: ExplainedFinding }) {
   return (
     <span className="inline-flex max-w-full flex-wrap items-center gap-2 align-middle">
-      <SeverityMark severity={finding.severity} chip />
+      <SeverityMark severity={countsAs(finding)} chip />
       <TargetText text={finding.id} mono />
       {finding.kev && <Exploited />}
     </span>
@@ -122,16 +123,22 @@ function Range({ finding }: { finding: ExplainedFinding }) {
           from={finding.affected_from ?? null}
           seen={finding.detected ?? null}
           fixed={finding.fixed_in ?? null}
-          severity={finding.severity}
+          severity={countsAs(finding)}
         />
       )}
       {finding.backport_note && (
-        <Note tone="warning" title="The distribution may have fixed it without a new version.">
+        <Note tone="warning" title={noteTitle(finding)}>
           <TargetText text={finding.backport_note} wrap />
         </Note>
       )}
     </>
   );
+}
+
+function noteTitle(finding: ExplainedFinding): string {
+  return finding.class === 'possible'
+    ? 'It may be fixed without a new version: it counts as medium at most.'
+    : 'What the distribution says';
 }
 
 type Rows = KeyValuesProps['rows'];
