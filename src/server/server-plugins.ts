@@ -7,6 +7,7 @@ import {
   loadPlugins,
   requireFiles,
 } from '../actions/plugins/load-plugins.ts';
+import { loadSent, type SentPlugin } from '../actions/plugins/load-sent.ts';
 import { placePlugins } from '../actions/plugins/place-plugins.ts';
 import { sharePackages } from '../actions/plugins/share-packages.ts';
 import { pluginsFolder } from '../config/load.ts';
@@ -19,6 +20,7 @@ import { describeByKind } from '../plugins/plugin-kinds.ts';
 import { PluginStore } from '../plugins/plugin-store.ts';
 import { PrivateFolder } from '../plugins/private-folder.ts';
 import { withLoadedModules } from '../scan-run/plan/plan-plugins.ts';
+import type { ModuleCatalog } from '../scan-run/plan/plan-scan.ts';
 import type { Store } from '../store/open.ts';
 import type { License } from '../workspace/license/read-license.ts';
 
@@ -59,14 +61,7 @@ export class ServerPlugins {
     config: Config = this.#input.config,
   ): Promise<Pick<LoadedPlugins, 'plugins'> & { registry: Registry }> {
     const { license, registry, files } = this.#input;
-    const describe: Describe = async (file, settings) => {
-      const key = `${file.sha256} ${file.entry}`;
-      const known = this.#described.get(key);
-      if (known !== undefined) return known;
-      const metadata = await describeByKind(file, settings);
-      this.#described.set(key, metadata);
-      return metadata;
-    };
+    const describe = this.#describe;
     this.#remote ??= await this.#askRemote();
     const remote = this.#remote?.list() ?? [];
     const context = { config, license, builtin: registry.names(), folder: this.#folder, describe, remote };
@@ -77,6 +72,36 @@ export class ServerPlugins {
       plugins: loaded.plugins,
       registry: await withLoadedModules(registry, loaded.plugins, config.plugins),
     };
+  }
+
+  readonly #describe: Describe = async (file, settings) => {
+    const key = `${file.sha256} ${file.entry}`;
+    const known = this.#described.get(key);
+    if (known !== undefined) return known;
+    const metadata = await describeByKind(file, settings);
+    this.#described.set(key, metadata);
+    return metadata;
+  };
+
+  /**
+   * The catalog of one scan with the plugins that came with it; each takes the place of the one of its name or module.
+   * @param store null = the scan is only planned
+   * @throws PortolanError `invalid_request`, `license_required`
+   */
+  async withSent(
+    sent: readonly SentPlugin[],
+    catalog: ModuleCatalog,
+    store: Store | null,
+  ): Promise<ModuleCatalog> {
+    const { config, license, registry } = this.#input;
+    const { plugins: there = [] } = catalog;
+    const facts = { builtin: registry.names(), loaded: there.map(({ file }) => file.name), store };
+    const context = { config, license, folder: this.#folder, describe: this.#describe, ...facts };
+    const plugins = await loadSent(sent, context);
+    const taken = new Set(plugins.flatMap(identitiesOf));
+    const others = there.filter((plugin) => !identitiesOf(plugin).some((each) => taken.has(each)));
+    const extended = await withLoadedModules(catalog.registry, plugins, config.plugins);
+    return { ...catalog, registry: extended, plugins: [...others, ...plugins] };
   }
 
   /** Why plugins are not loaded; null if all are. */
@@ -135,6 +160,10 @@ export class ServerPlugins {
     if (this.#onRemoteChange) this.#onRemoteChange();
     else this.#remoteChanged = true;
   }
+}
+
+function identitiesOf({ file, metadata }: LoadedPlugin): string[] {
+  return [file.name.replaceAll('-', '_'), ...(metadata === null ? [] : [metadata.name])];
 }
 
 /** Only workers read it; it is never installed. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findingsOf, noteTitles } from '../plugins/noting-plugin.ts';
 import { root } from '../program.ts';
 import { Home } from './command.ts';
 import { InProcessServer } from './in-process-server.ts';
@@ -165,6 +166,33 @@ describe('profiles and graphs of a server', () => {
     rmSync(file('profiles/new.yaml'));
     await reload('configuration reloaded');
     expect((await submit({ profile: 'new' })).status).toBe(400);
+  });
+
+  it('takes a graph file and a plugin along with one scan, and installs and removes graphs', async () => {
+    const graph = put(
+      home.file('mine.yaml'),
+      `name: mine\nnodes:\n  - { id: sweep, module: connect_scanner, config: { ports: "${ssh}" } }\n`,
+    );
+    const plugin = put(home.file('title_note.mjs'), noteTitles('1.0.0'));
+    const at = ['--server', server.url];
+    const run = (...args: string[]) => home.run([...args, ...at]);
+    const scanned = await run('scan', '127.0.0.1', '--dag', graph, '--plugin', plugin, '--format', 'json');
+    expect(findingsOf(JSON.parse(scanned.stdout))).toMatchObject([
+      { id: 'title-note', producer: { name: 'title_note', version: '1.0.0' } },
+    ]);
+    const unknown = await run('scan', '127.0.0.1', '--dag', 'mine');
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no graph')]);
+    expect((await run('dag', 'install', graph)).stderr).toContain('graph mine installed: portolan scan');
+    expect((await run('dag', 'install', graph)).stderr).toContain('--force replaces it');
+    expect((await run('dag', 'install', graph, '--force')).code).toBe(0);
+    expect((await run('dag', 'list')).stdout).toMatch(/mine +1 +workspace/);
+    expect((await run('scan', '127.0.0.1', '--dag', 'mine')).code).toBe(0);
+    expect((await run('dag', 'remove', 'mine')).code).toBe(0);
+    expect((await run('dag', 'list')).stdout).not.toContain('mine');
+    // Without a server the folder of the workspace is written.
+    expect((await home.run(['dag', 'install', graph])).code).toBe(0);
+    expect((await home.run(['dag', 'list'])).stdout).toMatch(/mine +1 +workspace/);
+    expect((await home.run(['dag', 'remove', 'mine'])).code).toBe(0);
   });
 
   it('refuses a reload without the profile of the configuration', async () => {

@@ -12,6 +12,8 @@ export const tokenScopes = [
   'job:write',
   'plugin:read',
   'plugin:write',
+  'plugin:manage',
+  'dag:write',
   'metrics:read',
   'audit:read',
   'admin',

@@ -8,6 +8,9 @@ import type { Submission } from '../../scan-run/plan/submission.ts';
 import type { Store } from '../../store/open.ts';
 import { noSuchScan, showScan } from './show-scan.ts';
 
+/** A submission, with the graph file that came with it. */
+export type Repeated = Submission & { graph?: { file: string; text: string } };
+
 /**
  * What to submit for the same scan once more. What the profile and the configuration give by themselves is left out.
  * @throws PortolanError `not_found`
@@ -17,7 +20,7 @@ export async function showRequest(
   scanId: string,
   config: Config,
   library: GraphLibrary,
-): Promise<Submission> {
+): Promise<Repeated> {
   await showScan(store, scanId);
   const request = await store.scans.request(scanId);
   if (request === null) throw noSuchScan();
@@ -25,11 +28,16 @@ export async function showRequest(
 }
 
 /** The submission that the server would turn into this request. */
-function repeatedSubmission(request: ScanRequest, config: Config, library: GraphLibrary): Submission {
+function repeatedSubmission(request: ScanRequest, config: Config, library: GraphLibrary): Repeated {
   const given = applyProfile(library.profile(request.profile), { targets: [] }, config).submission;
-  const options = optionsOf(request.options, given.options ?? {});
+  const off = request.options.disable_plugins?.filter((name) => !config.plugins.disabled.includes(name));
+  const own = { ...request.options, disable_plugins: off?.length ? off : undefined };
+  const options = optionsOf(own, given.options ?? {});
   const { targets, exclude, profile, vuln, name, tags, ports, rate, dag, pool, notifications } = request;
   const { priority = defaultPriority } = request;
+  const graph = { file: `${dag}.yaml`, text: request.graph ?? '' };
+  // No graph of that name is installed: the file came with the scan.
+  const wasSent = request.graph !== undefined && dag !== null && library.get(dag) === undefined;
   return {
     targets,
     ...(exclude.length > 0 && { exclude }),
@@ -39,7 +47,7 @@ function repeatedSubmission(request: ScanRequest, config: Config, library: Graph
     vuln,
     ...(ports !== null && ports !== given.ports && { ports }),
     ...(rate !== (given.rate ?? config.scanner.rate) && { rate }),
-    ...(dag !== null && dag !== given.dag && { dag }),
+    ...(dag !== null && dag !== given.dag && (wasSent ? { graph } : { dag })),
     ...(pool !== defaultPool && { pool }),
     ...(priority !== defaultPriority && { priority }),
     ...(!isDeepStrictEqual(notifications, channelsOf(given, config)) && { notifications }),

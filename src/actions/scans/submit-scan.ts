@@ -66,6 +66,7 @@ export type RepeatKey = Pick<KeyRecord, 'owner' | 'key' | 'digest'>;
 /**
  * Submits a scan: once this returns, the scan is on disk and in the queue, and survives a kill.
  * @param user ID of the client's token
+ * @param body what the client sent, with files that the submission does not have
  * @param idempotencyKey the same key of the same user with the same body returns the same scan within 24 h
  * @throws PortolanError `invalid_request`, `license_required`, `conflict`, `queue_full`, `insufficient_storage`
  */
@@ -74,8 +75,9 @@ export async function submitScan(
   submission: Submission,
   user: string | null,
   idempotencyKey: string | null = null,
+  body: object = submission,
 ): Promise<Submitted> {
-  const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, submission);
+  const key = idempotencyKey === null ? null : repeatKey(user, idempotencyKey, body);
   const { store } = context;
   const earlier = key && (await findKey(store, key));
   // First of all: the response to the first submission stays valid, even if it would be rejected now.

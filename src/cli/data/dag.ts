@@ -3,6 +3,7 @@ import type { CheckedGraph } from '../../actions/graphs/check-graph.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import type { Graph, GraphIssue } from '../../engine/graph/graph.ts';
 import { loadInstalledRegistry } from '../session/command-plugins.ts';
+import { type ServerFlags, serverOptions } from '../session/server-flags.ts';
 import { loadInstalled, readConfigQuietly } from '../session/session.ts';
 import type { CliCommand } from '../terminal/cli-command.ts';
 import { countText } from '../terminal/draw/amounts.ts';
@@ -12,10 +13,10 @@ import { note, oneText, print, writeResult } from '../terminal/output.ts';
 import { formatOption } from '../terminal/output-options.ts';
 import type { SourceProblem } from '../terminal/source-lines.ts';
 import type { CliWiring } from '../wiring.ts';
-import { graphDot, graphOut, nodeConfigText } from './graph-text.ts';
+import { graphDot, graphOut, nodeConfigText, readGraphText } from './graph-text.ts';
 
 export function addDagCommand(program: CliCommand): void {
-  const dag = program.command('dag').description('check and show graph files');
+  const dag = program.command('dag').description('check, show and install graph files');
   dag
     .command('validate')
     .description('check a graph file: exit 0 valid, 1 errors, 2 warnings with --strict')
@@ -42,7 +43,21 @@ export function addDagCommand(program: CliCommand): void {
     .command('list')
     .description('list the installed graphs')
     .addOption(formatOption())
+    .addOptions(serverOptions())
     .runs(() => list);
+  dag
+    .command('install')
+    .description('install a graph file under its name, for scans and jobs; a running server has it at once')
+    .argument('<file>', 'YAML or JSON file')
+    .option('--force', 'replace the installed graph of that name')
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./dag-install.ts')).installGraph);
+  dag
+    .command('remove')
+    .description('delete an installed graph that no profile and no job names')
+    .argument('<name>', 'name of an installed graph')
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./dag-install.ts')).removeGraph);
 }
 
 /** @throws PortolanError when the file cannot be read */
@@ -54,33 +69,6 @@ async function checkFile(file: string, global: GlobalFlags, wiring: CliWiring): 
     loadInstalledRegistry(wiring, config),
   ]);
   return checkGraph(text, file.replace(/^.*\//, '').replace(/\.\w+$/, ''), registry);
-}
-
-async function readGraphText(file: string): Promise<string> {
-  const { open } = await import('node:fs/promises');
-  const { maxGraphBytes } = await import('../../engine/graph/graph.ts');
-  try {
-    await using handle = await open(file, 'r');
-    // Reading one byte more than allowed shows that a file is too large, whatever its size.
-    const { buffer, bytesRead } = await handle.read(
-      Buffer.alloc(maxGraphBytes + 1),
-      0,
-      maxGraphBytes + 1,
-      null,
-    );
-    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') {
-      throw new PortolanError('not_found', `no file ${file}; portolan dag list shows the installed graphs`);
-    }
-    const reasons: Record<string, string> = {
-      ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8 text',
-      EISDIR: 'is a directory',
-      EACCES: 'permission denied',
-    };
-    throw new PortolanError('conflict', `cannot read ${file}: ${reasons[code ?? ''] ?? message}`);
-  }
 }
 
 async function validate(
@@ -211,15 +199,13 @@ async function exportGraph(
   else await writeResult(flags.output, oneText(text));
 }
 
-async function list({ format }: { format: string }, global: GlobalFlags, wiring: CliWiring): Promise<void> {
-  const { library } = await loadInstalled(wiring, global);
-  const dags = library.list().map(({ name, description, source, graph }) => ({
-    name,
-    description,
-    source,
-    nodes: graph.nodes.length,
-  }));
-  if (format === 'json') print(printableJson({ dags, problems: library.problems }));
+async function list(
+  { format, ...flags }: ServerFlags & { format: string },
+  global: GlobalFlags,
+  wiring: CliWiring,
+): Promise<void> {
+  const { dags, problems } = await installedGraphs(flags, global, wiring);
+  if (format === 'json') print(printableJson({ dags, problems }));
   else {
     const { printTable } = await import('../terminal/draw/print-table.ts');
     printTable(
@@ -234,4 +220,21 @@ async function list({ format }: { format: string }, global: GlobalFlags, wiring:
       [['DESCRIPTION', 24]],
     );
   }
+}
+
+async function installedGraphs(flags: ServerFlags, global: GlobalFlags, wiring: CliWiring) {
+  const { namedClient } = await import('../session/server-choice.ts');
+  const client = await namedClient(flags, global);
+  if (client) {
+    const { listedGraphsShape } = await import('../session/server-responses.ts');
+    return { ...(await client.call('GET', '/api/v1/dags', listedGraphsShape)), problems: [] };
+  }
+  const { library } = await loadInstalled(wiring, global);
+  const dags = library.list().map(({ name, description, source, graph }) => ({
+    name,
+    description,
+    source,
+    nodes: graph.nodes.length,
+  }));
+  return { dags, problems: library.problems };
 }

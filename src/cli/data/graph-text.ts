@@ -1,3 +1,4 @@
+import { PortolanError } from '../../domain/errors.ts';
 import type { Graph } from '../../engine/graph/graph.ts';
 import { printable } from '../terminal/draw/printable.ts';
 
@@ -41,4 +42,32 @@ export function graphDot(graph: Graph): string {
 function dotText(text: string): string {
   const lines = text.split('\n').map((line) => printable(line).replace(/["\\]/g, '\\$&'));
   return `"${lines.join('\\n')}"`;
+}
+
+/** @throws PortolanError when the file cannot be read */
+export async function readGraphText(file: string): Promise<string> {
+  const { open } = await import('node:fs/promises');
+  const { maxGraphBytes } = await import('../../engine/graph/graph.ts');
+  try {
+    await using handle = await open(file, 'r');
+    // Reading one byte more than allowed shows that a file is too large, whatever its size.
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(maxGraphBytes + 1),
+      0,
+      maxGraphBytes + 1,
+      null,
+    );
+    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') {
+      throw new PortolanError('not_found', `no file ${file}; portolan dag list shows the installed graphs`);
+    }
+    const reasons: Record<string, string> = {
+      ERR_ENCODING_INVALID_ENCODED_DATA: 'not UTF-8 text',
+      EISDIR: 'is a directory',
+      EACCES: 'permission denied',
+    };
+    throw new PortolanError('conflict', `cannot read ${file}: ${reasons[code ?? ''] ?? message}`);
+  }
 }

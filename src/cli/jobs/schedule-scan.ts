@@ -12,7 +12,7 @@ export async function scheduleScan(
 ): Promise<number> {
   const { flags, output } = order;
   refuseMeaningless(order);
-  const { pool: _pool, ...params } = bodyOf(order);
+  const { pool: _pool, ...params } = await bodyOf(order);
   const job = { params, schedule: flags.schedule, pool: flags.pool, name: flags.scanName };
   await submitJobCommand(client, job, output.format, colors);
   return 0;

@@ -46,7 +46,7 @@ const retryMs = 1000;
 /** Submits a scan to a server, follows it and fetches its results. @returns the exit code */
 export async function scanOnServer(typed: ScanCommand, client: Client): Promise<number> {
   const order = await withBaseline(typed, (text) => scanOn(client, text));
-  const body = bodyOf(order);
+  const body = await bodyOf(order);
   const { output, flags } = order;
   const baseline = flags.compareWith;
   if (baseline !== undefined) checkBaseline(await client.call('GET', scanPath(baseline), scanShape));
@@ -125,7 +125,7 @@ async function demandReports(client: Client): Promise<void> {
 
 /** Prints the plan of a scan on a server, which sends and stores nothing. @returns the exit code */
 export async function dryRunOnServer(order: ScanCommand, client: Client): Promise<number> {
-  const preview = await submit(client, '/api/v1/scans/plan', previewShape, bodyOf(order));
+  const preview = await submit(client, '/api/v1/scans/plan', previewShape, await bodyOf(order));
   printPreview(preview, order.output.format, order.flags, client.url);
   return 0;
 }
@@ -149,7 +149,13 @@ async function submit<T>(
 const byRows: readonly string[] = ['text', 'grepable', 'csv', 'hostport', 'list'];
 
 /** The request body for a server. @throws PortolanError `usage` for local files */
-export function bodyOf({ submission, dag, flags, output, copies }: ScanCommand): Record<string, unknown> {
+export async function bodyOf({
+  submission,
+  dag,
+  flags,
+  output,
+  copies,
+}: ScanCommand): Promise<Record<string, unknown>> {
   if (flags.fingerprintRules !== undefined) {
     throw usage('--fingerprint-rules names a local file, which a server cannot read');
   }
@@ -165,15 +171,12 @@ export function bodyOf({ submission, dag, flags, output, copies }: ScanCommand):
       `a server runs only installed profiles, not the file ${flags.profile}; use it without a server or with --no-workspace`,
     );
   }
-  return dag === undefined ? submission : { ...submission, dag: graphName(dag) };
-}
-
-/** The API accepts only names of graphs that are installed on the server. */
-function graphName(dag: string): string {
-  if (/^[\w-]+$/.test(dag)) return dag;
-  throw usage(
-    `a server runs only installed graphs, not the file ${dag}; use it without a server or with --no-workspace`,
-  );
+  const { graphNamed, sentPlugins } = await import('./sent-files.ts');
+  return {
+    ...submission,
+    ...(dag !== undefined && (await graphNamed(dag))),
+    ...(flags.plugin !== undefined && { plugins: await sentPlugins(flags.plugin) }),
+  };
 }
 
 interface Followed {

@@ -37,7 +37,16 @@ export async function scan(
   const order = { submission, dag: flags.dag, output, copies, flags: { ...global, ...flags } };
 
   if (flags.schedule !== undefined) {
-    refusePlugins(flags);
+    if (flags.plugin !== undefined)
+      throw usage(
+        '--plugin goes along with one scan, not with a schedule',
+        'portolan plugin install on the machine of the server',
+      );
+    if (flags.dag !== undefined && !/^[\w-]+$/.test(flags.dag))
+      throw usage(
+        '--dag FILE goes along with one scan, not with a schedule',
+        `portolan dag install ${flags.dag}, then --dag NAME`,
+      );
     const { scheduleScan } = await import('../jobs/schedule-scan.ts');
     return scheduleScan(order, await requireServer(flags, global), global);
   }
@@ -102,17 +111,8 @@ async function advisedOn(client: Client, order: ScanCommand): Promise<number> {
 }
 
 async function scanOn(client: Client, order: ScanCommand): Promise<number> {
-  refusePlugins(order.flags);
   const { dryRunOnServer, scanOnServer } = await import('./remote-scan.ts');
   return order.flags.dryRun ? dryRunOnServer(order, client) : scanOnServer(order, client);
-}
-
-/** A server loads what was installed on it. */
-function refusePlugins({ plugin }: ScanFlags): void {
-  if (plugin === undefined) return;
-  throw usage(
-    `--plugin ${plugin[0]} is for scans without a server: install the plugin there (portolan plugin install) and name its module in a graph, or start the server with --plugin`,
-  );
 }
 
 /** Whether stdin is a pipe or a file: then a scan without targets reads them there. */

@@ -38,8 +38,9 @@ export class Client {
     shape: ShapeOf<T>,
     body?: unknown,
     patienceMs = responseMs,
+    headers: Record<string, string> = {},
   ): Promise<T> {
-    return (await this.submit(method, path, shape, body, patienceMs)).data;
+    return (await this.submit(method, path, shape, body, patienceMs, headers)).data;
   }
 
   /** The same, with the warnings of the server about the request. */
@@ -49,9 +50,10 @@ export class Client {
     shape: ShapeOf<T>,
     body?: unknown,
     patienceMs = responseMs,
+    headers: Record<string, string> = {},
   ): Promise<{ data: T; warnings: string[] }> {
     const signal = AbortSignal.timeout(patienceMs);
-    const response = await this.#fetch(method, path, body, {}, signal);
+    const response = await this.#fetch(method, path, body, headers, signal);
     const { data, meta } = parseAnswer(await readAll(this.#text(response)));
     if (data === undefined) throw unexpected(`${this.url}: not a Portolan server`);
     const warnings = (meta as { warnings?: unknown } | null | undefined)?.warnings;

@@ -367,6 +367,17 @@ export const graphNamesShape = objectOf<{ dags: { name: string }[] }>({
   dags: itemsOf(objectOf<{ name: string }>({ name: text })),
 });
 
+interface ListedGraph {
+  name: string;
+  description: string;
+  source: string;
+  nodes: number;
+}
+
+export const listedGraphsShape = objectOf<{ dags: ListedGraph[] }>({
+  dags: itemsOf(objectOf<ListedGraph>({ name: text, description: text, source: text, nodes: number })),
+});
+
 const healthCheck = objectOf<{ name: string; status: string; message: string }>({
   name: text,
   status: text,

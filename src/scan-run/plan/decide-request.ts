@@ -29,6 +29,8 @@ export interface ScanChoices {
   installed?: GraphLibrary;
   /** Content of the graph file named by `dag` (command line only). */
   graph?: Graph;
+  /** The graph file that came with the submission; `dag` has its name. */
+  sent?: { graph: Graph; text: string };
   /** The loaded plugins. */
   plugins?: readonly PlannedPlugin[];
   /** Listeners of the requesting server. */
@@ -147,8 +149,9 @@ function evaluates(profile: string, dag: string | undefined, choices: ScanChoice
 function chosenGraph(
   profile: string,
   dag: string | undefined,
-  { installed, graph }: Pick<ScanChoices, 'installed' | 'graph'>,
+  { installed, graph, sent }: Pick<ScanChoices, 'installed' | 'graph' | 'sent'>,
 ): PlannedGraph | undefined {
+  if (sent) return { graph: sent.graph, isBuiltin: false };
   const found = dag === undefined ? installed?.profile(profile) : installed?.get(dag);
   const entry = found && (installed?.get('dag' in found ? found.dag : found.name) ?? found);
   if (entry) return { graph: entry.graph, isBuiltin: entry.source === 'builtin' };
@@ -179,7 +182,8 @@ function checkDisabled(names: readonly string[], { plugins = [] }: ScanChoices, 
 }
 
 /** Builtin graphs change with the program only. */
-function graphOf(dag: string | undefined, { installed }: ScanChoices): string | undefined {
+function graphOf(dag: string | undefined, { installed, sent }: ScanChoices): string | undefined {
+  if (sent) return sent.text;
   const entry = dag === undefined ? undefined : installed?.get(dag);
   return entry?.source === 'builtin' ? undefined : entry?.text;
 }
@@ -229,11 +233,11 @@ function resolveProfile(name: string, { profiles }: ScanChoices, problems: Field
 
 function checkGraph(
   dag: string | undefined,
-  { dags }: ScanChoices,
+  { dags, sent }: ScanChoices,
   origin: SubmissionOrigin,
   problems: FieldProblem[],
 ) {
-  if (dag === undefined || dags.includes(dag) || origin.graphFiles) return;
+  if (dag === undefined || sent || dags.includes(dag) || origin.graphFiles) return;
   const guess = nearest(dag, dags);
   const hint = guess ? `did you mean ${guess}?` : `installed: ${dags.join(', ') || 'none'}`;
   problems.push({ field: 'dag', reason: `no graph ${quote(dag)} is installed; ${hint}` });

@@ -1,4 +1,5 @@
 import type { TUnsafe } from 'typebox';
+import type { TokenScope } from '../../actions/access/verify-token.ts';
 import type { SavedText } from '../../actions/graphs/change-graph.ts';
 import type { WritableLibrary } from '../../actions/graphs/graph-files.ts';
 import type { RouteContext } from '../context.ts';
@@ -17,6 +18,8 @@ export interface LibraryFiles<Detail extends { version: string }> {
   noun: string;
   /** What is shown of one. */
   content: string;
+  /** Who may write one. */
+  access: TokenScope[];
   /** What may name one. */
   users: string;
   detailSchema: TUnsafe<Detail>;
@@ -56,7 +59,7 @@ export function libraryRoutes<Detail extends { version: string }>(
     method: 'PUT',
     url,
     config: {
-      access: ['admin'],
+      access: files.access,
       refusals: ['conflict'],
       auditEvent: 'config_change',
       auditOperation: `${type}.write`,
@@ -87,7 +90,7 @@ export function libraryRoutes<Detail extends { version: string }>(
     method: 'DELETE',
     url,
     config: {
-      access: ['admin'],
+      access: files.access,
       refusals: ['conflict'],
       auditEvent: 'config_change',
       auditOperation: `${type}.remove`,

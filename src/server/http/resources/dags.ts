@@ -65,6 +65,7 @@ export function dagRoutes(app: App, context: Pick<RouteContext, 'config'>, insta
 
   libraryRoutes(app, context, installed, {
     type: 'dag',
+    access: ['dag:write'],
     noun: 'graph',
     content: 'its nodes, edges and file',
     users: 'profiles and jobs',

@@ -1,20 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Type } from 'typebox';
+import { GraphChecker } from '../../../actions/graphs/graph-checker.ts';
 import { previewScan, type ScanPreview } from '../../../actions/scans/preview-scan.ts';
 import { newScanId } from '../../../domain/scan.ts';
 import { checkEgress } from '../../../scan-run/egress-choice.ts';
 import { decideRequest } from '../../../scan-run/plan/decide-request.ts';
 import type { RouteContext } from '../../context.ts';
-import { choicesOf } from '../../installed.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import {
-  countSchema,
-  nullableText,
-  packetRateSchema,
-  submissionSchema,
-  warningSchema,
-} from '../schema/schemas.ts';
+import { countSchema, nullableText, packetRateSchema, warningSchema } from '../schema/schemas.ts';
+import { sentSubmission, withSent } from './sent-files.ts';
 
 const previewMembers = Type.Object(
   {
@@ -80,6 +75,7 @@ const previewMembers = Type.Object(
 const previewSchema = Type.Unsafe<ScanPreview>(previewMembers);
 
 export function planRoutes(app: App, context: RouteContext): void {
+  const checker = new GraphChecker();
   app.route({
     method: 'POST',
     url: '/api/v1/scans/plan',
@@ -87,15 +83,16 @@ export function planRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Preview a scan',
       description: 'Validates a scan request and returns its plan. Nothing is sent, stored or resolved.',
-      body: submissionSchema,
+      body: sentSubmission,
       response: { 200: enveloped(previewSchema) },
     },
     handler: async (request) => {
-      const { config, workers } = context;
-      const { installed, store } = request.space;
+      const { config } = context;
+      const { store } = request.space;
+      const { installed, choices, submission } = await withSent(request, context, checker, false);
       const createdAt = new Date();
       const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
-      const decided = decideRequest(request.body, config, choicesOf(installed, workers.listeners), origin);
+      const decided = decideRequest(submission, config, choices, origin);
       checkEgress(decided.request, config);
       return envelope(request, await previewScan(decided, config, installed, store));
     },

@@ -44,6 +44,7 @@ export function profileRoutes(app: App, context: Pick<RouteContext, 'config'>, i
 
   libraryRoutes(app, context, installed, {
     type: 'profile',
+    access: ['admin'],
     noun: 'profile',
     content: 'its graph, settings and file',
     users: 'jobs',

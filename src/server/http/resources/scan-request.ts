@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { showRequest } from '../../../actions/scans/show-request.ts';
-import type { Submission } from '../../../scan-run/plan/submission.ts';
+import { type Repeated, showRequest } from '../../../actions/scans/show-request.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { scanIdParams, submissionSchema } from '../schema/schemas.ts';
+import { scanIdParams } from '../schema/schemas.ts';
+import { sentSubmission } from './sent-files.ts';
 
 export function scanRequestRoutes(app: App, { config }: RouteContext): void {
   app.route({
@@ -17,7 +17,7 @@ export function scanRequestRoutes(app: App, { config }: RouteContext): void {
         'Submitted as it is, it starts the same scan once more. What the profile and the configuration give by ' +
         'themselves is left out.',
       params: scanIdParams,
-      response: { 200: enveloped(Type.Unsafe<Submission>(submissionSchema)) },
+      response: { 200: enveloped(Type.Unsafe<Repeated>(sentSubmission)) },
     },
     handler: async (request) => {
       const { store, installed } = request.space;

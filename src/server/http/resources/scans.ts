@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { GraphChecker } from '../../../actions/graphs/graph-checker.ts';
 import { mapInTurns } from '../../../actions/paging/work-turns.ts';
 import { cancelScan } from '../../../actions/scans/cancel-scan.ts';
 import { deleteScan } from '../../../actions/scans/delete-scan.ts';
@@ -13,16 +14,16 @@ import type { Scan } from '../../../domain/scan.ts';
 import { scanSorts } from '../../../store/scans/scan-filter.ts';
 import { originOf } from '../../access/request-id.ts';
 import type { RouteContext } from '../../context.ts';
-import { choicesOf } from '../../installed.ts';
 import { traceScan } from '../../scans/trace-scan.ts';
 import type { App } from '../app-type.ts';
 import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery, totalIsMinimum } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
-import { listedScanSchema, scanIdParams, scanSchema, submissionSchema } from '../schema/schemas.ts';
+import { listedScanSchema, scanIdParams, scanSchema } from '../schema/schemas.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
 import { detailWeight, ScanCache, scanText } from './scan-cache.ts';
+import { sentSubmission, withSent } from './sent-files.ts';
 
 export const scanListQuery = Type.Object({
   ...pageQuery,
@@ -70,6 +71,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
   const { workers } = context;
   const { server } = context.config;
   const cache = new ScanCache();
+  const checker = new GraphChecker();
 
   app.route({
     method: 'POST',
@@ -81,15 +83,15 @@ export function scanRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Submit a scan',
       headers: submissionHeaders,
-      body: submissionSchema,
+      body: sentSubmission,
       response: { 201: enveloped(acceptedSchema) },
     },
     handler: async (request, reply) => {
-      const choices = choicesOf(request.space.installed, workers.listeners);
+      const { submission, ...sent } = await withSent(request, context, checker, true);
       const origin = originOf(request.id, request.headers);
-      const order = { ...context, ...request.space, choices, origin, wake: () => workers.wake() };
+      const order = { ...context, ...request.space, ...sent, origin, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
-      const { accepted, replayed } = await submitScan(order, request.body, request.tokenId, key);
+      const { accepted, replayed } = await submitScan(order, submission, request.tokenId, key, request.body);
       if (replayed) reply.header('idempotency-replayed', 'true');
       reply.code(201).header('location', publicAddress(server, `/api/v1/scans/${accepted.scan_id}`));
       return envelope(request, accepted);

@@ -13,6 +13,8 @@ const allowed: Record<Scope, string> = {
   'job:write': 'create and change jobs',
   'plugin:read': 'see plugins',
   'plugin:write': 'install and remove plugins',
+  'plugin:manage': 'the same, and send plugins along with a scan',
+  'dag:write': 'change graphs, and send one along with a scan',
   'metrics:read': 'see metrics, workers and alerts',
   'audit:read': 'read the audit log',
   admin: 'everything, also tokens and configuration',
