@@ -54,7 +54,7 @@ const extensions: Record<string, string> = {
 export function templateOption(): Option {
   return new Option(
     '--template <name>',
-    'template of the report, a folder in config/templates of the workspace',
+    'summary: two pages for who decides; or a folder in config/templates of the workspace',
   );
 }
 

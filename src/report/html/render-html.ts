@@ -2,7 +2,7 @@ import type { ResultRow } from '../../domain/result.ts';
 import { inPieces } from '../../workspace/render/pieces.ts';
 import { buildReport } from '../model/build-report.ts';
 import { hostBlocks } from '../model/host-blocks.ts';
-import type { Report } from '../model/report.ts';
+import type { Action, Report } from '../model/report.ts';
 import type { ReportSource } from '../report-source.ts';
 import { type ContentsEntry, pageEnd, pageStart } from './page.ts';
 import { complianceSection, extrasSection } from './sections/compliance.ts';
@@ -25,6 +25,10 @@ export async function* renderHtml(source: ReportSource): AsyncGenerator<string> 
 async function* page(source: ReportSource): AsyncGenerator<string> {
   const report = await buildReport(source.facts, source.options, source.rows());
   yield pageStart(report, contentsOf(report)) + summarySection(report);
+  if (report.options.template?.brief) {
+    yield* fixList({ ...report, actions: firstActions(report) });
+    return yield coverageSection(report) + pageEnd(report);
+  }
   yield* fixList(report);
   yield* findingsSection(report);
   yield* hostsSection(report, source);
@@ -54,6 +58,13 @@ async function* hostEntries(
   }
 }
 
+/** Links to findings and hosts would lead nowhere. */
+function firstActions({ actions }: Report): Action[] {
+  return actions.slice(0, 5).map((action) => ({ ...action, kinds: [], places: [], placesLeft: 0 }));
+}
+
+const briefSections = ['summary', 'fixes', 'coverage'];
+
 function contentsOf(report: Report): ContentsEntry[] {
   const { actions, summary, hosts, services, certificates, compliance, extras } = report;
   const controls = compliance.reduce((sum, { controls: listed }) => sum + listed.length, 0);
@@ -79,5 +90,6 @@ function contentsOf(report: Report): ContentsEntry[] {
     { id: 'coverage', name: 'Coverage', count: null, shown: true },
     { id: 'methodology', name: 'Methodology', count: null, shown: true },
   ];
-  return entries.filter(({ shown }) => shown);
+  const { template } = report.options;
+  return entries.filter(({ id, shown }) => shown && (!template?.brief || briefSections.includes(id)));
 }

@@ -31,7 +31,9 @@ export function* scanTicket(report: Report): Generator<string> {
   yield* templateParagraphs(report, 'cover');
   if (report.facts.evaluated || report.summary.findings > 0) yield severityTable(report, changes);
   yield* templateParagraphs(report, 'summary');
-  if (report.actions.length > 0) yield fixList(report);
+  const { brief } = report.options.template ?? {};
+  if (report.actions.length > 0)
+    yield fixList(brief ? { ...report, actions: report.actions.slice(0, 5) } : report);
   yield* templateParagraphs(report, 'fixes');
   if (changes) yield changesOf(changes);
   yield notLookedAt(report);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type SyntheticScan, syntheticPresets, syntheticScan } from '../fixtures/synthetic-scan.ts';
 import { buildReport } from '../model/build-report.ts';
+import type { ReportChanges } from '../model/changes.ts';
 import type { Report } from '../model/report.ts';
 import type { Paper, ReportOptions } from '../report-facts.ts';
 import type { ReportSource } from '../report-source.ts';
+import { summaryTemplate } from '../template/report-template.ts';
 import { type ReadPdf, readPdf } from './fixtures/read-pdf.ts';
 import { renderPdf } from './render-pdf.ts';
 
@@ -164,6 +166,45 @@ describe('a PDF report', () => {
         expect(pdf.pages.filter((texts) => texts[0] === 'Summary')).toHaveLength(1);
       }
     }
+  });
+
+  it('has two pages for who decides: verdict, five actions, what changed, coverage', async () => {
+    const changes: ReportChanges = {
+      against: '20261120-120000-abcdef',
+      at: '2026-11-20T12:00:00.000Z',
+      new: 40,
+      fixed: 2,
+      unchanged: 5,
+      unseen: 0,
+      balance: { critical: 1, high: 0, medium: 37, low: 0, info: 0 },
+      hostsAdded: 0,
+      hostsRemoved: 0,
+      items: Array.from({ length: 40 }, (_, index) => ({
+        sign: 'new',
+        severity: 'medium',
+        id: `change-${index}`,
+        title: 'Something new',
+        product: null,
+        host: '192.0.2.7',
+        port: 443,
+        protocol: 'tcp',
+        why: 'service appeared since',
+      })),
+      itemsLeft: 0,
+      notComparable: ['a', 'b', 'c'].map((reason) => ({ reason, count: 3, example: '192.0.2.9' })),
+    };
+    for (const paper of ['a4', 'letter'] as const)
+      for (const name of ['office', 'canceled', 'hostile', 'empty', 'fifty'] as const)
+        for (const compared of [null, changes]) {
+          const options = { paper, template: summaryTemplate, changes: compared };
+          const { pdf, report } = await drawn(sourceOf(syntheticPresets[name](), options));
+          expect([name, paper, pdf.pages.length]).toEqual([name, paper, 2]);
+          const [cover, page] = pdf.pages.map((texts) => texts.join(' '));
+          expect(cover).toContain(report.verdict.split(' ').slice(0, 3).join(' '));
+          expect(page).toContain('What changed');
+          expect(page).toContain('Coverage');
+          if (report.actions.length > 0) expect(page).toContain('What first');
+        }
   });
 
   it('leaves out fix list and findings where there is nothing', async () => {

@@ -85,5 +85,6 @@ function shortTitle(title: string): string {
 }
 
 async function* drawSections(pages: ReportPages): AsyncGenerator<void> {
-  for (const section of sections) yield* section(pages);
+  const isBrief = pages.report.options.template?.brief ?? false;
+  for (const section of isBrief ? [drawCover, drawSummary] : sections) yield* section(pages);
 }

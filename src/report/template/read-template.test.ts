@@ -137,15 +137,18 @@ blocks:
       write({ 'template.yaml': 'title: x' });
       write({ 'template.yaml': 'title: x' }, 'berlin');
       expect(await rejected(name)).toMatch(
-        /^unknown template: no template has the name .*; there are acme, berlin$/,
+        /^unknown template: no template has the name .*; there are summary, acme, berlin$/,
       );
     },
   );
 
-  it('of a workspace without any says so', async () => {
-    expect(await rejected()).toContain('the workspace has none');
+  it('named summary comes with the program, unless the workspace has one of its own', async () => {
+    expect(await rejected()).toMatch(/; there are summary$/);
+    expect(await readTemplate(folder, 'summary')).toMatchObject({ name: 'summary', brief: true });
+    write({ 'template.yaml': 'title: x' }, 'summary');
+    expect(await readTemplate(folder, 'summary')).not.toHaveProperty('brief');
     rmSync(folder, { recursive: true });
-    expect(await rejected()).toContain('the workspace has none');
+    expect(await rejected()).toMatch(/; there are summary$/);
   });
 
   it.each<[string, string, string]>([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { invalidRequest } from '../../domain/errors.ts';
 import { isMissing } from '../../workspace/atomic-file.ts';
 import { isNoPlainFile, isPlainFolder, openPlain } from '../../workspace/plain-file.ts';
-import type { ReportTemplate, TemplateLogo } from './report-template.ts';
+import { type ReportTemplate, summaryTemplate, type TemplateLogo } from './report-template.ts';
 import { maxTemplateBytes, readTemplateForm } from './template-form.ts';
 import { type TemplateProblem, templateRejection } from './template-problem.ts';
 
@@ -24,8 +24,10 @@ const templateFile = 'template.yaml';
 export async function readTemplate(folder: string, name: string): Promise<ReportTemplate> {
   const place = namePattern.test(name) ? join(folder, name) : null;
   // A link could lead out of the workspace.
-  if (place === null || !(await isPlainFolder(folder)) || !(await isPlainFolder(place)))
+  if (place === null || !(await isPlainFolder(folder)) || !(await isPlainFolder(place))) {
+    if (name === summaryTemplate.name) return summaryTemplate;
     throw await unknownTemplate(folder, name);
+  }
   const problems: TemplateProblem[] = [];
   const fail = (file: string, line: number | null, reason: string) => {
     problems.push({ file, line, reason });
@@ -107,10 +109,8 @@ function problemOf(error: unknown): string {
 }
 
 async function unknownTemplate(folder: string, name: string): Promise<Error> {
-  const names = await templateNames(folder);
-  const known =
-    names.length === 0 ? 'the workspace has none' : `there are ${names.slice(0, maxListed).join(', ')}`;
-  const reason = `no template has the name ${JSON.stringify(name.slice(0, 64))}; ${known}`;
+  const names = [summaryTemplate.name, ...(await templateNames(folder))];
+  const reason = `no template has the name ${JSON.stringify(name.slice(0, 64))}; there are ${names.slice(0, maxListed).join(', ')}`;
   return invalidRequest(`unknown template: ${reason}`, [{ field: 'template', reason }]);
 }
 

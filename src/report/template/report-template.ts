@@ -10,7 +10,20 @@ export interface ReportTemplate {
   logo: TemplateLogo | null;
   /** `#rrggbb` */
   accent: string | null;
+  /** Two pages for who decides, instead of all sections. */
+  brief?: true;
 }
+
+/** Comes with the program; a folder of this name in the workspace wins. */
+export const summaryTemplate: ReportTemplate = {
+  name: 'summary',
+  title: null,
+  mark: null,
+  blocks: {},
+  logo: null,
+  accent: null,
+  brief: true,
+};
 
 export const templateBlocks = ['cover', 'summary', 'fixes', 'methodology', 'footer'] as const;
 export type TemplateBlock = (typeof templateBlocks)[number];

@@ -34,7 +34,7 @@ import {
   plain,
   whole,
 } from '../type/text-layout.ts';
-import { pageNumber, sectionAnchor, soFar } from './section.ts';
+import { actionsAnchor, pageNumber, sectionAnchor, soFar } from './section.ts';
 
 /** Distances in points; the origin is the top of the page. */
 const markTop = 44;
@@ -268,14 +268,14 @@ function drawDoFirst(pages: ReportPages): void {
   const shown = `${numberText(first.length)} of ${pluralText(report.actions.length, 'action')}${soFar(pages)}, page `;
   partHeading(flow, 'Do first', [
     plain(shown, styles.cellThird),
-    pageNumber(pages, sectionAnchor('fixes'), styles.cellThird),
+    pageNumber(pages, actionsAnchor(pages), styles.cellThird),
   ]);
   const table = new Table(flow, firstColumns, { headless: true });
   for (const action of first) {
     table.row(
       [
         [plain(String(action.rank), styles.cellThird)],
-        { parts: [{ pieces: [actionLink(action)], line: 12.5, maxLines: 2 }] },
+        { parts: [{ pieces: [actionLink(pages, action)], line: 12.5, maxLines: 2 }] },
         action.exploited ? [exploitedChip(flow.faces)] : '',
         `${pluralText(action.hosts, 'host')}, ${pluralText(action.findings, 'finding')}`,
       ],
@@ -285,8 +285,9 @@ function drawDoFirst(pages: ReportPages): void {
   table.end();
 }
 
-function actionLink(action: Action): Piece {
-  return { ...plain(action.text, styles.actionMedium), link: { anchor: fixAnchor(action.rank) } };
+function actionLink({ report }: ReportPages, { text, rank }: Action): Piece {
+  const piece = plain(text, styles.actionMedium);
+  return report.options.template?.brief ? piece : { ...piece, link: { anchor: fixAnchor(rank) } };
 }
 
 const gapColumns = columns({ width: 399, head: 'What' }, { width: 100, head: 'Number', align: 'right' });

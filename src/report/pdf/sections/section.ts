@@ -44,6 +44,11 @@ export function closeSection({ flow }: ReportPages): void {
   flow.sheet.close();
 }
 
+/** Where all actions stand: a brief report has the first of them in its summary. */
+export function actionsAnchor({ report }: ReportPages): string {
+  return sectionAnchor(report.options.template?.brief ? 'summary' : 'fixes');
+}
+
 /** The page of a place, as a link to it. */
 export function pageNumber({ flow, accent }: ReportPages, name: string, style: Style): TextPiece {
   const text = flow.places.pageText(name);

@@ -19,7 +19,7 @@ import {
   signPiece,
   stateMark,
 } from '../figures/marks.ts';
-import { banner, lead, partHeading, templateBlock, templateBlockHeight } from '../flow/blocks.ts';
+import { banner, footnote, lead, partHeading, templateBlock, templateBlockHeight } from '../flow/blocks.ts';
 import { type Cell, type Column, columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
@@ -38,16 +38,39 @@ export function* drawSummary(pages: ReportPages): Generator<void> {
     banner(flow, [stateMark(report.facts.status), plain(report.partial, styles.body)], 4);
   }
   lead(flow, report.leads.summary);
+  const isBrief = report.options.template?.brief ?? false;
+  if (isBrief) flow.limitPage(flow.paper.bottom - coverageHeight);
   if (report.summary.findings > 0) {
     drawSeverities(pages);
     drawFirst(pages);
   }
   const { changes } = report.options;
   if (changes !== null) drawChanges(pages, changes);
+  else if (isBrief)
+    partHeading(flow, 'What changed', 'not compared: no earlier scan was named (--against ID)');
   else if (report.summary.hosts > manyHosts && report.hosts.networks.length > 1) drawNetworks(pages);
   drawTemplateBlock(pages);
+  if (isBrief) drawBriefCoverage(pages);
   closeSection(pages);
   yield;
+}
+
+/** Points at the end of the page of a brief report: a heading, four lines and where all the rest stands. */
+const coverageHeight = 110;
+
+function drawBriefCoverage({ flow, report }: ReportPages): void {
+  const { coverage, facts } = report;
+  flow.flush();
+  flow.limitPage(flow.paper.bottom);
+  const anchor = sectionAnchor('coverage');
+  partHeading(flow, 'Coverage', `${numberText(coverage.addresses.requested)} addresses asked for`, {
+    anchor,
+  });
+  lead(flow, coverage.text);
+  footnote(
+    flow,
+    `All findings, hosts and services: portolan workspace export ${facts.scan_id} -o report.pdf`,
+  );
 }
 
 /** Height that the text of the operator takes at the end of the page. */
@@ -150,9 +173,14 @@ const lineRow = 17.5;
 /** The actions that the page has room for beside what follows them, one at least. */
 function shownActions(pages: ReportPages): Action[] {
   const { flow, report } = pages;
-  const { changes } = report.options;
-  const rows = changes === null ? report.hosts.networks.length : changes.items.length;
-  const hasMore = changes !== null || report.summary.hosts > manyHosts;
+  const { changes, template } = report.options;
+  const rows =
+    changes === null
+      ? template?.brief
+        ? 0
+        : report.hosts.networks.length
+      : changes.items.length + Math.min(changes.notComparable.length, maxUntold);
+  const hasMore = changes !== null || template?.brief || report.summary.hosts > manyHosts;
   const below = hasMore ? headingHeight + lineRow * Math.min(rows + 1, 5) : 0;
   let room = flow.remaining - headingHeight - lineRow - below - templateHeight(pages);
   const wanted = report.actions.slice(0, report.summary.hosts > manyHosts ? 8 : 5);
@@ -173,11 +201,13 @@ function drawFirst(pages: ReportPages): void {
   const { flow, report } = pages;
   const { actions } = report;
   const shown = shownActions(pages);
-  partHeading(flow, 'What first', [
-    plain(`${partOfText(shown.length, actions.length, 'action')}${soFar(pages)}; page `, styles.cellThird),
+  const part = `${partOfText(shown.length, actions.length, 'action')}${soFar(pages)}`;
+  const place = [
+    plain(`${part}; page `, styles.cellThird),
     pageNumber(pages, sectionAnchor('fixes'), styles.cellThird),
     plain(' has all', styles.cellThird),
-  ]);
+  ];
+  partHeading(flow, 'What first', report.options.template?.brief ? part : place);
   const table = new Table(flow, firstColumns);
   for (const action of shown) table.row(firstRow(pages, action), { padding: 5 });
   const left = actions.length - shown.length;
@@ -185,8 +215,9 @@ function drawFirst(pages: ReportPages): void {
   table.end(left === 0 ? null : ['', pluralText(left, 'more action'), '', '', numberText(findings), '', '']);
 }
 
-function firstRow({ flow }: ReportPages, action: Action): Cell[] {
-  const text = { ...plain(action.text, styles.actionMedium), link: { anchor: action.anchor } };
+function firstRow({ flow, report }: ReportPages, action: Action): Cell[] {
+  const name = plain(action.text, styles.actionMedium);
+  const text = report.options.template?.brief ? name : { ...name, link: { anchor: action.anchor } };
   return [
     [plain(String(action.rank), styles.cellThird)],
     {
@@ -203,6 +234,9 @@ function firstRow({ flow }: ReportPages, action: Action): Cell[] {
   ];
 }
 
+/** Reasons for what cannot be compared. */
+const maxUntold = 2;
+
 const changeColumns = columns(
   { width: 20, head: '', name: 'Change' },
   { width: 215, head: 'Finding', maxLines: 1 },
@@ -213,7 +247,7 @@ const changeColumns = columns(
 function drawChanges(pages: ReportPages, changes: ReportChanges): void {
   const { flow } = pages;
   const room = Math.floor((flow.remaining - headingHeight - templateHeight(pages) - 20) / lineRow);
-  const untold = changes.notComparable.slice(0, 2);
+  const untold = changes.notComparable.slice(0, maxUntold);
   const items = changes.items.slice(0, Math.max(1, room - untold.length));
   partHeading(flow, 'What changed', changesNote(changes));
   const table = new Table(flow, changeColumns);

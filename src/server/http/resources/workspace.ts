@@ -84,7 +84,8 @@ export const exportQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'html, pdf, markdown: name of a template, a folder in config/templates of the workspace',
+      description:
+        'html, pdf, markdown: summary (two pages), or a folder in config/templates of the workspace',
     }),
   ),
   against: Type.Optional(
