@@ -1,6 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Severity, severities } from '../../domain/finding.ts';
-import type { ListedScan } from '../../domain/listed-scan.ts';
+import {
+  knownSeverity,
+  noFindings,
+  type Severity,
+  type SeverityCounts,
+  severities,
+} from '../../domain/finding.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { ActionTable } from '../../report/model/findings/actions.ts';
@@ -11,9 +16,11 @@ import { openResults, type RecordObserver } from '../../scan-run/results/open-re
 import type { Store } from '../../store/open.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import { type ListedFix, listedFix } from '../results/listed-fix.ts';
+import type { CountedRun } from './counted-runs.ts';
 
-/** The findings that are open in some scans together. */
+/** The findings that are open in some scans together, each address counted once. */
 export interface OpenFindings {
+  counts: SeverityCounts;
   /** Hosts with a finding of each severity. */
   hosts: Record<Severity, number>;
   /** Most urgent first. */
@@ -31,38 +38,52 @@ const maxFixes = 3;
 const longestStretch = 8;
 
 /**
- * Reads the findings of completed scans.
+ * Reads the findings of completed scans, newest first: of an address those of the newest one that has it.
  * @param signal aborts with its reason
  * @throws PortolanError for a scan that cannot be read
  */
 export async function openFindings(
-  scans: readonly ListedScan[],
+  runs: readonly CountedRun[],
   { scans: details }: Pick<Store, 'scans'>,
   recordOf: (scan: Scan) => Promise<RowRecord>,
   observer: RecordObserver,
   signal: AbortSignal,
 ): Promise<OpenFindings> {
   const sums = new FindingSums();
-  for (const { scan_id, severity_counts } of scans) {
+  const counts = noFindings();
+  /** Hosts of newer scans that were targets by their names. */
+  const named = new Set<string>();
+  for (const { run, addresses, names, newer } of runs) {
+    const { scan_id, severity_counts } = run;
     // A large record of hosts and ports is not read in vain.
-    if (Object.values(severity_counts).every((count) => count === 0)) continue;
+    if (names === 0 && Object.values(severity_counts).every((count) => count === 0)) continue;
+    const hosts = new Set<string>();
+    let own = noFindings();
     const scan = await details.get(scan_id);
     if (scan === null) continue;
     const results = await openResults(scan, await recordOf(scan), observer, 'while-reading');
     try {
       let since = performance.now();
       for await (const row of results.rows()) {
-        sums.add(row, scan_id);
+        if (names > 0 && row.type === 'host' && !addresses.has(row.host)) hosts.add(row.host);
+        if (row.host === null || (!newer.has(row.host) && !named.has(row.host))) {
+          sums.add(row, scan_id);
+          if (row.type === 'vulnerability') own[knownSeverity(row.vulnerability.severity)] += 1;
+        }
         if (performance.now() - since < longestStretch) continue;
         await setImmediate();
         signal.throwIfAborted();
         since = performance.now();
       }
+      // Rows that were lost are still open findings.
+      if (results.damage && newer.size === 0n) own = severity_counts;
     } finally {
       await results.close();
     }
+    for (const severity of severities) counts[severity] += own[severity];
+    for (const host of hosts) named.add(host);
   }
-  return sums.finish();
+  return { counts, ...sums.finish() };
 }
 
 /** Rows in record order: those of a host follow each other. */
@@ -100,7 +121,7 @@ class FindingSums {
     this.#hosts.get(finding.severity)?.add(row.host);
   }
 
-  finish(): OpenFindings {
+  finish(): Omit<OpenFindings, 'counts'> {
     this.#kinds.finish();
     const actions = this.#actions.finish();
     const hosts = severities.map((severity) => [severity, this.#hosts.get(severity)?.size ?? 0]);

@@ -21,7 +21,7 @@ export interface RunChanges {
     /** Hosts, not or not completely comparable. */
     not_comparable: number;
   };
-  /** New findings less fixed ones. */
+  /** New findings less fixed ones, where they count. */
   balance: SeverityCounts;
   stands_out: StandingOut;
 }
@@ -37,14 +37,19 @@ export interface StandingOut {
 /** Longest text, characters. */
 const maxText = 200;
 
-/** @param signal aborts with its reason @throws PortolanError as of `compareScans` */
+/**
+ * @param isCounted whether the findings of a host count in the balance
+ * @param signal aborts with its reason
+ * @throws PortolanError as of `compareScans`
+ */
 export async function runChanges(
   context: CompareContext,
   scanId: string,
   against: string,
+  isCounted: (host: string) => boolean,
   signal: AbortSignal,
 ): Promise<RunChanges> {
-  const sums = new ChangeSums(scanId);
+  const sums = new ChangeSums(scanId, isCounted);
   for await (const change of eachChange(context, scanId, against, signal)) {
     if (change !== 'unchanged') sums.add(change);
   }
@@ -68,8 +73,11 @@ class ChangeSums {
   #lastHost: string | null = null;
   #blindness: string | null = null;
 
-  constructor(scanId: string) {
+  readonly #isCounted: (host: string) => boolean;
+
+  constructor(scanId: string, isCounted: (host: string) => boolean) {
     this.#scanId = scanId;
+    this.#isCounted = isCounted;
   }
 
   add(change: FoundChange): void {
@@ -78,7 +86,7 @@ class ChangeSums {
         return this.#addNew(change.item);
       case 'vulnerabilities.resolved':
         this.#changes.fixed += 1;
-        this.#balance[countsAs(change.item.vulnerability)] -= 1;
+        if (this.#isCounted(change.item.host)) this.#balance[countsAs(change.item.vulnerability)] -= 1;
         return;
       case 'ports.changed': {
         const { host, port, before, after } = change.item;
@@ -96,7 +104,7 @@ class ChangeSums {
 
   #addNew({ host, vulnerability, by_new_check }: ListedFinding): void {
     this.#changes.new += 1;
-    this.#balance[countsAs(vulnerability)] += 1;
+    if (this.#isCounted(host)) this.#balance[countsAs(vulnerability)] += 1;
     if (this.#worst && byWorst(urgencyOf(vulnerability), urgencyOf(this.#worst.finding)) >= 0) return;
     this.#worst = {
       finding: vulnerability,

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { newestOfAll } from '../../store/scans/age-windows.ts';
 import type { CompletedRun } from '../../store/scans/completed-runs.ts';
 import type { ScanTable } from '../../store/scans/scans.ts';
+import { countedRuns, type EvaluatedRun, evaluatedRun, hasEvaluated } from './counted-runs.ts';
 
 /** Series that a dashboard shows. */
 const maxSeries = 6;
@@ -26,6 +27,8 @@ export interface ScanSeries {
   runs: CompletedRun[];
   /** What its latest run is compared with. */
   previous: string | null;
+  /** Null if none of its runs looked for vulnerabilities. */
+  evaluated: EvaluatedRun | null;
 }
 
 export interface TrendDay {
@@ -37,7 +40,7 @@ export interface TrendDay {
 
 /** The series with the newest runs. */
 export async function readSeries(
-  scans: Pick<ScanTable, 'completedRuns' | 'baselineOf'>,
+  scans: Pick<ScanTable, 'completedRuns' | 'baselineOf' | 'request'>,
 ): Promise<ScanSeries[]> {
   const found = new Map<string, ScanSeries>();
   let before = newestOfAll;
@@ -50,8 +53,10 @@ export async function readSeries(
     await setImmediate();
   }
   const series = [...found.values()];
-  for (const each of series)
+  for (const each of series) {
     each.previous = (await scans.baselineOf(each.runs[0]?.scan_id ?? ''))?.scan_id ?? null;
+    each.evaluated = await evaluatedRun(each.runs, scans);
+  }
   return series;
 }
 
@@ -60,7 +65,8 @@ function addRun(found: Map<string, ScanSeries>, scan: CompletedRun): void {
   const key = keyOf(scan);
   const known = found.get(key);
   if (known) known.runs.push(scan);
-  else if (found.size < maxSeries) found.set(key, { key, name: scan.name, runs: [scan], previous: null });
+  else if (found.size < maxSeries)
+    found.set(key, { key, name: scan.name, runs: [scan], previous: null, evaluated: null });
 }
 
 function keyOf({ name, profile, targets, plan, vuln }: CompletedRun): string {
@@ -69,16 +75,21 @@ function keyOf({ name, profile, targets, plan, vuln }: CompletedRun): string {
 }
 
 /**
- * Open critical and high findings at the end of each day, of the run of each series that was the latest then. Days
- * before the first run are left out: nothing is known of them.
+ * Open critical and high findings at the end of each day, of the run of each series that was the last evaluated one then,
+ * without those of whose addresses newer ones had evaluated all. Days before the first run are left out: nothing is known
+ * of them.
  */
 export function trendOf(series: readonly ScanSeries[], now: number): TrendDay[] {
   const today = Math.floor(now / dayMs);
   return Array.from({ length: trendDays }).flatMap((_, index) => {
     const day = today - trendDays + 1 + index;
     const end = new Date((day + 1) * dayMs).toISOString();
-    const latest = series.flatMap(({ runs }) => runs.find(({ completed_at }) => completed_at < end) ?? []);
-    if (latest.length === 0) return [];
+    if (!series.some(({ runs }) => runs.some(({ completed_at }) => completed_at < end))) return [];
+    const evaluated = series.flatMap(({ runs, evaluated: newest }) => {
+      const run = runs.find((each) => each.completed_at < end && hasEvaluated(each));
+      return run && newest ? [{ ...newest, run }] : [];
+    });
+    const latest = countedRuns(evaluated).map(({ run }) => run);
     const sum = (severity: 'critical' | 'high') =>
       latest.reduce((total, { severity_counts }) => total + severity_counts[severity], 0);
     const date = new Date(day * dayMs).toISOString().slice(0, 10);

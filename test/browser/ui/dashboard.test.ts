@@ -82,7 +82,7 @@ describe.runIf(canRun('dashboard'))('the dashboard', () => {
 
     it.each(looks)('says what is open, new, and to do at $width px, $theme', async (look) => {
       const ui = await visit(look);
-      await ui.page.getByText('latest run of each of 2 scans. Change against the previous run.').waitFor();
+      await ui.page.getByText('each counted once by its newest evaluated run').waitFor();
       await ui.page.getByRole('link', { name: /DMZ nightly/ }).waitFor();
       await ui.page.getByRole('progressbar').waitFor();
       await ui.page.locator('canvas').waitFor();

@@ -23,6 +23,8 @@ interface Run {
   findings?: Record<string, Finding[]>;
   version?: string;
   hosts?: string[];
+  vuln?: boolean;
+  exclude?: string[];
 }
 type Finding = { id: string; severity: Severity; kev?: boolean };
 
@@ -34,11 +36,13 @@ async function ran({
   findings = {},
   version = '1.0',
   hosts = ['10.0.0.1', '10.0.0.2'],
+  vuln = true,
+  exclude = [],
 }: Run): Promise<string> {
   const timestamp = daysAgo(days);
   const scan_id = `20260101-000000-${(++scans).toString(16).padStart(6, '0')}`;
   const store = service.store.forTenant('acme');
-  const request = scanRequest({ scan_id, created_at: timestamp, targets, name, vuln: true });
+  const request = scanRequest({ scan_id, created_at: timestamp, targets, name, vuln, exclude });
   const folder = service.workspace.forTenant('acme').scan(scan_id);
   await folder.create(request);
   await store.scans.insert(request);
@@ -226,6 +230,50 @@ describe('GET /api/v1/dashboard', () => {
       { text: 'Repair A-1', hosts: 2, findings: 2 },
     ]);
     expect(await dashboard('globex')).toMatchObject({ series: [], fixes: [] });
+  });
+
+  it('counts each address once, by its newest evaluated run', async () => {
+    const [critical, high, other] = [
+      { id: 'A', severity: 'critical' },
+      { id: 'B', severity: 'high' },
+      { id: 'C', severity: 'high' },
+    ] as const satisfies Finding[];
+    const all = { '10.0.0.1': [critical, high], '10.0.0.2': [critical] };
+    await ran({ name: 'network', days: 4, findings: all, exclude: ['10.0.0.254'] });
+    await ran({
+      name: 'one host',
+      days: 3,
+      targets: ['10.0.0.1'],
+      findings: { '10.0.0.1': [critical, high] },
+    });
+    await ran({
+      name: 'one host',
+      days: 2,
+      targets: ['10.0.0.1'],
+      findings: { '10.0.0.1': [critical, other] },
+    });
+    await ran({ name: 'again', days: 1, targets: ['10.0.0.1'], findings: { '10.0.0.1': [critical, other] } });
+    await ran({ name: 'ports only', days: 0.5, vuln: false });
+    const data = await dashboard();
+    expect(data.totals).toMatchObject({
+      critical: { count: 2, hosts: 2 },
+      // What `one host` says of it, `again` counts.
+      high: { count: 1, hosts: 1, change: 0 },
+    });
+    expect(data.counted).toMatchObject({ scans: 2, addresses: 253, names: 0 });
+    expect(Date.parse(data.counted.oldest)).toBeLessThan(Date.now() - 3.5 * 86_400_000);
+    expect(data.fixes[0]).toMatchObject({ text: 'Repair A', hosts: 2, findings: 2 });
+    expect(data.trend.at(-1)).toMatchObject({ critical: 2, high: 1 });
+  });
+
+  it('counts the host of a name once, wherever else it was a target', async () => {
+    const finding = { id: 'A', severity: 'high' } as const;
+    await ran({ name: 'network', days: 2, findings: { '10.0.0.1': [finding], '10.0.0.2': [finding] } });
+    const host = { targets: ['h1.example'], hosts: ['10.0.0.1'], findings: { '10.0.0.1': [finding] } };
+    await ran({ name: 'by name', days: 1, ...host });
+    const data = await dashboard();
+    expect(data.totals.high).toMatchObject({ count: 2, hosts: 2 });
+    expect(data.counted).toMatchObject({ scans: 2, addresses: 254, names: 1 });
   });
 
   it('has the six series with the newest runs, and says what stands out where nothing is new', async () => {

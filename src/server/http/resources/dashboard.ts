@@ -17,7 +17,7 @@ const seriesSchema = Type.Object(
     name: nullableText,
     targets: Type.Array(Type.String()),
     scan: listedScanSchema,
-    previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of the run before' }),
+    previous: Type.Unsafe<string | null>({ ...nullableText, description: 'id of its baseline' }),
     changes: Type.Union([
       Type.Null(),
       Type.Object(
@@ -43,7 +43,7 @@ const seriesSchema = Type.Object(
 
 const totalSchema = Type.Object(
   {
-    count: countSchema,
+    count: Type.Unsafe<number | null>({ ...nullableNumber, description: 'null while pending' }),
     change: Type.Unsafe<number | null>({
       ...nullableNumber,
       description: 'new less fixed findings since the previous runs; null while pending',
@@ -58,9 +58,21 @@ const dashboardSchema = Type.Unsafe<Dashboard>(
   Type.Object({
     series: Type.Array(seriesSchema, {
       description:
-        'completed scans of one name, else of the same targets and profile: the six with the newest runs',
+        'completed scans of one name, else of the same targets, ports, profile and evaluation: the six with the newest runs',
     }),
     totals: Type.Object(Object.fromEntries(severities.map((name) => [name, totalSchema]))),
+    counted: Type.Object(
+      {
+        scans: countSchema,
+        addresses: Type.Number({ minimum: 0 }),
+        names: Type.Integer({ minimum: 0, description: 'targets that are names' }),
+        oldest: Type.Unsafe<string | null>({
+          ...nullableText,
+          description: 'when the oldest of these runs ended',
+        }),
+      },
+      { description: 'what `totals` count: each address once, by its newest evaluated run' },
+    ),
     trend: Type.Array(
       Type.Object({ date: Type.String({ format: 'date' }), critical: countSchema, high: countSchema }),
       { description: 'open findings at the end of each of the last 30 days, from the first run on' },

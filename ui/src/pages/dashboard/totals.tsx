@@ -1,9 +1,11 @@
 import type { Data } from '../../api/api-types.ts';
+import { serverNow } from '../../api/server-clock.ts';
 import { LineChart } from '../../components/charts/line-chart.tsx';
 import { Strip } from '../../components/layout/strip.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { change, count } from '../../format/numbers.ts';
 import { visibleText } from '../../format/target-text.ts';
+import { dateTime } from '../../format/times.ts';
 import { plural, severities } from '../../format/words.ts';
 import { searchText } from '../../url/search-text.ts';
 import { scanTitle } from '../scan/use-scan.ts';
@@ -104,14 +106,12 @@ function Trend({ trend }: Pick<Dashboard, 'trend'>) {
 /** Where the numbers come from. */
 function sourceOf({
   series,
+  counted,
   not_comparable: notComparable,
   pending,
-}: Pick<Dashboard, 'series' | 'not_comparable' | 'pending'>): string {
+}: Pick<Dashboard, 'series' | 'counted' | 'not_comparable' | 'pending'>): string {
   if (series.length === 0) return 'No scan has ended yet. Numbers appear with the first.';
-  const runs =
-    series.length === 1
-      ? 'Findings open in the latest run of the only scan.'
-      : `Findings open in the latest run of each of ${plural(series.length, 'scan')}.`;
+  const runs = countedText(counted);
   const hasPrevious = series.some(({ previous }) => previous !== null);
   const against = pending
     ? ' Comparing with the previous runs…'
@@ -125,11 +125,23 @@ function sourceOf({
   return `${runs}${against}${left}${notEvaluated(series)}`;
 }
 
+/** `Findings open on 512 addresses, each counted once by its newest evaluated run, of 3 scans since Nov 3, 02:00.` */
+function countedText({ scans, addresses, names, oldest }: Dashboard['counted']): string {
+  if (oldest === null) return 'No findings: none of these scans has evaluated vulnerabilities.';
+  const where = [
+    ...(addresses > 0 || names === 0 ? [plural(addresses, 'address', 'addresses')] : []),
+    ...(names > 0 ? [plural(names, 'name')] : []),
+  ].join(' and ');
+  const since = dateTime(oldest, serverNow());
+  const runs = scans === 1 ? `the run of ${since}` : `runs of ${plural(scans, 'scan')} since ${since}`;
+  return `Findings open on ${where}, each counted once by its newest evaluated run: ${runs}.`;
+}
+
 /** A zero of a scan that looked for nothing must not read as good news. */
 function notEvaluated(series: Dashboard['series']): string {
   const without = series.filter(({ scan }) => !scan.vuln).length;
   if (without === 0) return '';
   return without === series.length
     ? ' Vulnerabilities were not evaluated: run it again with "Evaluate vulnerabilities".'
-    : ` ${without} of these scans did not evaluate vulnerabilities.`;
+    : ` The latest run of ${plural(without, 'scan')} did not evaluate vulnerabilities.`;
 }
