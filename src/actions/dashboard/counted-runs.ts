@@ -44,6 +44,6 @@ export function countedRuns(runs: readonly EvaluatedRun[]): CountedRun[] {
     });
 }
 
-export function addressesOf(newer: readonly EvaluatedRun[]): AddressSet {
+export function evaluatedAddresses(newer: readonly EvaluatedRun[]): AddressSet {
   return newer.reduce((all, { addresses }) => all.union(addresses), AddressSet.empty);
 }

@@ -9,7 +9,7 @@ import type { CompletedRun } from '../../store/scans/completed-runs.ts';
 import type { RowRecord } from '../../workspace/record/scan-record.ts';
 import type { RecordHolder } from '../scans/record-reader.ts';
 import { BackgroundValues } from './background-values.ts';
-import { addressesOf, type CountedRun, countedRuns, type EvaluatedRun } from './counted-runs.ts';
+import { type CountedRun, countedRuns, type EvaluatedRun, evaluatedAddresses } from './counted-runs.ts';
 import { type FixOfScan, type OpenFindings, openFindings } from './open-findings.ts';
 import { type RunChanges, runChanges, type StandingOut } from './pair-changes.ts';
 import { readSeries, type ScanSeries, type TrendDay, trendOf } from './scan-series.ts';
@@ -161,7 +161,7 @@ export class Dashboards {
       withRecords(context, (recordOf) => {
         const { store, config, installed: catalogue, observer } = context;
         const order = { store, config, catalogue, observer, recordOf };
-        const since = addressesOf(newer);
+        const since = evaluatedAddresses(newer);
         return runChanges(order, scanId, against, (host) => !since.has(host), this.#closing);
       }),
     );

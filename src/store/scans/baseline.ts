@@ -28,7 +28,7 @@ export function requestedPlan(db: Kysely<Tables>) {
  * the same targets, ports, profile (or graph) and evaluation.
  * @returns null without one
  */
-export async function baselineOf(
+export async function findBaseline(
   db: Kysely<Tables>,
   view: TenantView,
   scanId: string,

@@ -15,7 +15,7 @@ import { RowCounts } from '../row-counts.ts';
 import type { Tables } from '../schema/tables.ts';
 import { ViewedTable } from '../store-table.ts';
 import { inView, type TenantView } from '../tenant-view.ts';
-import { type Baseline, baselineOf } from './baseline.ts';
+import { type Baseline, findBaseline } from './baseline.ts';
 import { type CompletedRun, completedRuns } from './completed-runs.ts';
 import { scansWithIds } from './listed-scans.ts';
 import { isHere } from './scan-ages.ts';
@@ -205,7 +205,7 @@ export class ScanTable extends ViewedTable {
 
   /** What a scan is compared with unasked; null without one. */
   async baselineOf(scanId: string): Promise<Baseline | null> {
-    return await baselineOf(this.db, this.view, scanId);
+    return await findBaseline(this.db, this.view, scanId);
   }
 
   /** Scans by id, in that order, as in lists; without those that do not exist. */
