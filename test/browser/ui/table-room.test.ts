@@ -7,7 +7,16 @@ import { UiService } from './ui-service.ts';
 const ids = Array.from({ length: 10 }, (_, at) => `2026111${at}-14141${at}-a0000${at}`);
 const [older = '', newer = ''] = [ids[8], ids[9]];
 
-const tables = [{ name: 'hosts', path: `/scans/${newer}/hosts`, shows: 'hv-frankfurt' }] as const;
+const tables = [
+  { name: 'scans', path: '/scans', shows: '192.168.178.0/24' },
+  { name: 'hosts', path: `/scans/${newer}/hosts`, shows: 'hv-frankfurt' },
+  { name: 'services', path: `/scans/${newer}/services`, shows: 'Coyote' },
+  { name: 'findings', path: `/scans/${newer}/findings`, shows: 'Ghostcat' },
+  { name: 'events', path: `/scans/${newer}/events`, shows: 'Record' },
+  { name: 'compare', path: `/compare?scan=${newer}&against=${older}`, shows: 'regreSSHion' },
+  { name: 'audit', path: '/audit', shows: 'GET /api/v1' },
+  { name: 'dashboard', path: '/', shows: 'Update it' },
+] as const;
 
 describe.runIf(canRun('table-room'))('tables with the long values of real networks, at 1280 px', () => {
   let browser: UiBrowser;
@@ -46,7 +55,7 @@ describe.runIf(canRun('table-room'))('tables with the long values of real networ
       await expect.poll(() => folded.count()).toBe(left);
     }
     await ui.picture(`room-${name}`, { fullPage: false });
-    expect(await ui.page.evaluate(cutCells)).toEqual([]);
+    await ui.expectGood();
   });
 
   it('hosts have columns for name, system and kind, blank where one is not known', async () => {
@@ -106,31 +115,3 @@ describe.runIf(canRun('table-room'))('tables with the long values of real networ
     await ui.expectGood();
   });
 });
-
-/** Cells of which a line shows less than this part of its text. */
-const cutCells = `(() => {
-  const least = 0.6;
-  return [...document.querySelectorAll('main :is([role=gridcell], [role=columnheader], td)')].flatMap((cell) => {
-    const lines = new Map();
-    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      if (node.data.trim() === '' || node.parentElement.closest('.sr-only, button[aria-haspopup]')) continue;
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      const { left, right, top } = range.getBoundingClientRect();
-      let [from, to] = [left, right];
-      for (let box = node.parentElement; box && cell.contains(box); box = box.parentElement) {
-        if (getComputedStyle(box).overflowX === 'visible') continue;
-        const clip = box.getBoundingClientRect();
-        [from, to] = [Math.max(from, clip.left), Math.min(to, clip.right)];
-      }
-      const line = lines.get(Math.round(top / 8)) ?? { text: '', whole: 0, shown: 0 };
-      lines.set(Math.round(top / 8), line);
-      line.text += node.data;
-      line.whole += right - left;
-      line.shown += Math.max(0, to - from);
-    }
-    return [...lines.values()].filter(({ whole, shown }) => shown < whole * least)
-      .map(({ text, whole, shown }) => Math.round(100 * shown / whole) + ' % of ' + text.slice(0, 80));
-  });
-})()`;

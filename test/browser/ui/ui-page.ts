@@ -242,11 +242,15 @@ export class UiPage {
     expect(found.filter((text) => !except.some((pattern) => pattern.test(text)))).toEqual([]);
   }
 
-  /** Also what axe and an HTML validator find, and a page that is wider than the window. */
+  /**
+   * Also what axe and an HTML validator find, a page that is wider than the window, and at 1280 px cells of tables that show
+   * less than most of their text.
+   */
   async expectGood(...except: RegExp[]): Promise<void> {
     await this.expectAccessible();
     expect(await htmlFaults(await this.page.content())).toEqual([]);
     expect(await this.page.evaluate('document.documentElement.scrollWidth')).toBe(this.look.width);
+    if (this.look.width === 1280) expect(await this.page.evaluate(cutCells)).toBe('');
     await this.expectClean(...except);
   }
 
@@ -377,4 +381,32 @@ const isFocusShown = `(() => {
     if (element.matches(':focus-within') && /inset|0px 0px 0px [2-9]px/.test(boxShadow)) return true;
   }
   return false;
+})()`;
+
+/** Cells of which a line shows less than a part of its text; those of hostile targets have no end. */
+const cutCells = `(() => {
+  const least = 0.6;
+  return [...document.querySelectorAll('main :is([role=gridcell], [role=columnheader], td)')].flatMap((cell) => {
+    const lines = new Map();
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.data.trim() === '' || node.parentElement.closest('.sr-only, button[aria-haspopup]')) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const { left, right, top } = range.getBoundingClientRect();
+      let [from, to] = [left, right];
+      for (let box = node.parentElement; box && cell.contains(box); box = box.parentElement) {
+        if (getComputedStyle(box).overflowX === 'visible') continue;
+        const clip = box.getBoundingClientRect();
+        [from, to] = [Math.max(from, clip.left), Math.min(to, clip.right)];
+      }
+      const line = lines.get(Math.round(top / 8)) ?? { text: '', whole: 0, shown: 0 };
+      lines.set(Math.round(top / 8), line);
+      line.text += node.data;
+      line.whole += right - left;
+      line.shown += Math.max(0, to - from);
+    }
+    return [...lines.values()].filter(({ text, whole, shown }) => shown < whole * least && !/hostile|long /.test(text))
+      .map(({ text, whole, shown }) => Math.round(100 * shown / whole) + ' % of ' + text.slice(0, 80));
+  }).join('\\n');
 })()`;

@@ -78,7 +78,7 @@ const columns: readonly Column<AuditRecord>[] = [
   {
     id: 'time',
     head: 'Time',
-    width: 216,
+    width: 240,
     priority: 0,
     cell: ({ timestamp }) => <TimeText at={timestamp} form="exact" />,
   },
@@ -86,7 +86,7 @@ const columns: readonly Column<AuditRecord>[] = [
   {
     id: 'actor',
     head: 'Actor',
-    width: 112,
+    width: 184,
     grow: 1,
     priority: 2,
     cell: (record) => <TargetText text={actorText(record)} />,
@@ -94,7 +94,7 @@ const columns: readonly Column<AuditRecord>[] = [
   {
     id: 'action',
     head: 'Action',
-    width: 200,
+    width: 230,
     grow: 3,
     priority: 0,
     cell: (record) => <TargetText text={actionText(record)} mono />,
@@ -102,8 +102,8 @@ const columns: readonly Column<AuditRecord>[] = [
   {
     id: 'resource',
     head: 'Resource',
-    width: 200,
-    grow: 2,
+    width: 160,
+    grow: 1,
     priority: 3,
     cell: (record) => <TargetText text={resourceText(record)} cut="middle" mono />,
   },
@@ -118,13 +118,13 @@ const columns: readonly Column<AuditRecord>[] = [
     id: 'ip',
     head: 'From',
     title: 'Address of the client',
-    width: 128,
+    width: 172,
     priority: 4,
     cell: ({ request }) =>
       request === null ? (
         <span className="text-text-3">–</span>
       ) : (
-        <TargetText text={request.ip} cut="middle" max={16} mono />
+        <TargetText text={request.ip} cut="middle" max={39} mono />
       ),
   },
 ];

@@ -48,7 +48,7 @@ export function changeColumns(): Column<CompareRow>[] {
     {
       id: 'where',
       head: 'Where',
-      width: 168,
+      width: 230,
       grow: 1,
       priority: 1,
       cell: cell((line) => <Where line={line} />),
@@ -92,7 +92,7 @@ function What({ line: { finding, text } }: { line: ChangeLine }) {
     <span className="flex min-w-0 items-center gap-2">
       {finding && <SeverityMark severity={countsAs(finding)} bare />}
       {finding?.kev === true && <Exploited />}
-      <span className="truncate" title={text}>
+      <span className="line-clamp-1 whitespace-normal leading-[17px] tablet:line-clamp-2" title={text}>
         {finding && isPublicId(finding.id) && <Mono className="pr-2">{finding.id}</Mono>}
         <TargetText text={text} max={160} />
       </span>
@@ -107,23 +107,28 @@ function isPublicId(id: string): boolean {
 
 function Where({ line: { host, port } }: { line: ChangeLine }) {
   return (
-    <Mono>
-      <TargetText text={host} mono cut="middle" max={30} />
-      {port !== '' && `:${port}`}
-    </Mono>
+    <span className="mono flex min-w-0">
+      <span className="truncate">
+        <TargetText text={host} mono cut="middle" max={39} />
+      </span>
+      {port !== '' && <span className="flex-none">:{port}</span>}
+    </span>
   );
 }
 
 function Reason({ line: { change, note } }: { line: ChangeLine }) {
   if (change === null)
     return (
-      <span title={note}>
+      <span className="line-clamp-1 whitespace-normal leading-[17px] tablet:line-clamp-2" title={note}>
         <TargetText text={note} max={160} />
       </span>
     );
   const { label, before, after } = change;
   return (
-    <span title={`${label} ${before} → ${after}`}>
+    <span
+      className="line-clamp-1 whitespace-normal leading-[17px] tablet:line-clamp-2"
+      title={`${label} ${before} → ${after}`}
+    >
       <TargetText text={label} max={40} />{' '}
       <span className="text-text-2">
         <TargetText text={before} mono max={60} />

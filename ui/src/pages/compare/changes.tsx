@@ -82,6 +82,7 @@ export function Changes({ before, after, scans, children }: ChangesProps) {
               rows={rows}
               rowKey={(row) => (isHead(row) ? row.head : row.key)}
               onOpen={open}
+              lines={2}
               wholeRow={(row) => (isHead(row) ? <GroupName head={row} /> : null)}
               phoneRow={(row) => (isHead(row) ? null : <ChangePhoneRow line={row} />)}
               empty={<NoChange isFiltered={lines.length > 0} />}

@@ -57,13 +57,13 @@ function ChangeRow({ line }: { line: Series }) {
     previous === null ? null : `/compare${searchText({ scan: scan.scan_id, against: previous })}`;
   return (
     <tr className="border-line-subtle border-t">
-      <td className="h-9 truncate pr-3 font-medium">
-        <Link to={`/scans/${scan.scan_id}`} className="text-text-1">
+      <td className="h-9 pr-3 font-medium">
+        <Link to={`/scans/${scan.scan_id}`} className="line-clamp-2 text-text-1 [overflow-wrap:anywhere]">
           <TargetText text={scanTitle(scan)} max={60} />
         </Link>
       </td>
       <td className="truncate whitespace-nowrap pr-2 text-text-2 max-tablet:hidden">
-        <TimeText at={scan.completed_at} relative />
+        <TimeText at={scan.completed_at} relative="short" />
       </td>
       {changes === null || compare === null ? (
         <>
@@ -107,7 +107,7 @@ function StandsOut({ line }: { line: Series }) {
   return (
     <span className="flex items-center gap-2">
       {standsOut.severity && <SeverityMark severity={standsOut.severity} bare />}
-      <span className="min-w-0 truncate">
+      <span className="line-clamp-2 min-w-0">
         <TargetText text={standsOut.text} max={80} />
       </span>
       {standsOut.exploited && (

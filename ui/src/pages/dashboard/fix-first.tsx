@@ -70,11 +70,11 @@ function FixRow({ fix }: { fix: Fix }) {
       <td className="h-12 py-1.5 pr-3">
         <Link
           to={`/scans/${fix.scan_id}/fixes${searchText({ open: fix.key })}`}
-          className="block truncate font-medium text-text-1 max-tablet:whitespace-normal"
+          className="block font-medium text-text-1 tablet:line-clamp-2"
         >
           <TargetText text={fix.text} wrap />
         </Link>
-        <span className="block truncate text-size-12 text-text-2">
+        <span className="line-clamp-2 text-size-12 text-text-2">
           <TargetText text={hostsText(fix)} />
           <span className="tablet:hidden"> · {plural(fix.findings, 'finding')}</span>
         </span>

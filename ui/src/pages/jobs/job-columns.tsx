@@ -28,10 +28,10 @@ export function jobColumns(): Column<Job>[] {
         />
       ),
     },
-    { id: 'schedule', head: 'Schedule', width: 128, grow: 1, priority: 3, cell: (job) => <When job={job} /> },
+    { id: 'schedule', head: 'Schedule', width: 176, grow: 2, priority: 3, cell: (job) => <When job={job} /> },
     { id: 'next', head: 'Next run', width: 156, priority: 1, cell: (job) => <NextRun job={job} /> },
-    { id: 'last', head: 'Last run', width: 156, grow: 1, priority: 0, cell: (job) => <LastRun job={job} /> },
-    { id: 'day', head: 'Next 24 hours', width: 148, grow: 1, priority: 4, cell: (job) => <Day job={job} /> },
+    { id: 'last', head: 'Last run', width: 140, grow: 1, priority: 0, cell: (job) => <LastRun job={job} /> },
+    { id: 'day', head: 'Next 24 hours', width: 116, grow: 1, priority: 4, cell: (job) => <Day job={job} /> },
     {
       id: 'changes',
       head: 'Changes',

@@ -65,6 +65,7 @@ function Modules({
         rows={shown}
         rowKey={({ name }) => name}
         onOpen={({ name }) => setOpen(name)}
+        lines={2}
         openKey={open}
         phoneRow={phoneRow}
         empty={
@@ -103,7 +104,9 @@ const columns: readonly Column<ModuleRow>[] = [
     width: 240,
     grow: 1,
     priority: 1,
-    cell: ({ description }) => description,
+    cell: ({ description }) => (
+      <span className="line-clamp-2 whitespace-normal leading-[17px]">{description}</span>
+    ),
   },
   {
     id: 'options',

@@ -66,6 +66,7 @@ export default function FindingsTab() {
         onSort={setSort}
         openKey={open}
         onOpen={onOpen}
+        lines={2}
         phoneRow={phoneRow}
         isPending={findings.isPending}
         empty={<EmptyRecords scan={scan} of="findings" q={q} />}
@@ -90,11 +91,11 @@ function findingColumns(): Column<FindingRecord>[] {
         </ValueMenu>
       ),
     },
-    { id: 'title', head: 'Finding', width: 280, grow: 8, priority: 0, sort: 'title', cell: titleCell },
+    { id: 'title', head: 'Finding', width: 400, grow: 8, priority: 0, sort: 'title', cell: titleCell },
     {
       id: 'host',
       head: 'Host',
-      width: 120,
+      width: 172,
       grow: 1,
       priority: 1,
       sort: 'host',
@@ -107,7 +108,7 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'port',
       head: 'Port',
-      width: 84,
+      width: 76,
       priority: 3,
       sort: 'port',
       cell: (row) => (
@@ -119,8 +120,8 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'class',
       head: 'How sure',
-      width: 96,
-      priority: 2,
+      width: 84,
+      priority: 4,
       sort: 'class',
       cell: ({ vulnerability }) =>
         vulnerability.class ? (
@@ -134,9 +135,9 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'cvss',
       head: 'CVSS',
-      width: 52,
+      width: 44,
       align: 'right',
-      priority: 3,
+      priority: 5,
       sort: 'cvss',
       descendingFirst: true,
       cell: ({ vulnerability }) => cvss(vulnerability.cvss?.score),
@@ -144,9 +145,9 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'epss',
       head: 'EPSS',
-      width: 52,
+      width: 44,
       align: 'right',
-      priority: 4,
+      priority: 6,
       sort: 'epss',
       descendingFirst: true,
       cell: ({ vulnerability }) => hundredths(vulnerability.epss?.score),
@@ -154,20 +155,26 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'seen',
       head: 'Seen',
-      width: 110,
-      priority: 6,
+      width: 160,
+      priority: 7,
       cell: ({ vulnerability }) => <TargetText text={vulnerability.detected ?? '–'} max={40} />,
     },
   ];
 }
 
+/** The title, and its id below. */
 function titleCell({ vulnerability: { id, title, kev } }: FindingRecord) {
   return (
-    <span className="flex min-w-0 items-center gap-2">
+    <span className="flex min-w-0 flex-col leading-[17px]">
       <span className="truncate">
-        <TargetText text={id} mono /> <TargetText text={title} />
+        <TargetText text={title} />
       </span>
-      {kev && <Exploited />}
+      <span className="flex min-w-0 items-center gap-2 text-text-2">
+        <span className="truncate">
+          <TargetText text={id} mono />
+        </span>
+        {kev && <Exploited />}
+      </span>
     </span>
   );
 }

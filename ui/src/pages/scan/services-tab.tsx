@@ -91,7 +91,7 @@ function portColumns(): Column<PortRecord>[] {
     {
       id: 'host',
       head: 'Address',
-      width: 130,
+      width: 172,
       priority: 0,
       sort: 'host',
       cell: ({ host }) => (
@@ -127,8 +127,8 @@ function portColumns(): Column<PortRecord>[] {
     {
       id: 'product',
       head: 'Product',
-      width: 160,
-      grow: 1,
+      width: 250,
+      grow: 2,
       priority: 1,
       sort: 'product',
       cell: (row) => <ProductMenus record={row} />,
@@ -136,9 +136,9 @@ function portColumns(): Column<PortRecord>[] {
     {
       id: 'banner',
       head: 'Banner',
-      width: 160,
-      grow: 2,
-      priority: 5,
+      width: 340,
+      grow: 3,
+      priority: 6,
       cell: ({ banner }) => (
         <span className="text-text-2">
           <TargetText text={banner ?? '–'} mono max={120} />
@@ -148,8 +148,8 @@ function portColumns(): Column<PortRecord>[] {
     {
       id: 'state',
       head: 'State',
-      width: 70,
-      priority: 6,
+      width: 100,
+      priority: 4,
       sort: 'state',
       cell: ({ state }) => <ValueMenu field="state" value={state} />,
     },

@@ -60,11 +60,11 @@ function stageColumns(): Column<Stage>[] {
       priority: 0,
       cell: ({ status }) => <StateMark state={status} />,
     },
-    { id: 'in', head: 'In', width: 80, align: 'right', priority: 1, cell: ({ items_in }) => count(items_in) },
+    { id: 'in', head: 'In', width: 64, align: 'right', priority: 1, cell: ({ items_in }) => count(items_in) },
     {
       id: 'out',
       head: 'Out',
-      width: 80,
+      width: 64,
       align: 'right',
       priority: 1,
       cell: ({ items_out }) => count(items_out),
@@ -72,7 +72,7 @@ function stageColumns(): Column<Stage>[] {
     {
       id: 'speed',
       head: 'In per second',
-      width: 96,
+      width: 84,
       align: 'right',
       priority: 3,
       cell: ({ status, items_in_per_second }) => (status === 'running' ? rate(items_in_per_second) : '–'),
@@ -80,7 +80,7 @@ function stageColumns(): Column<Stage>[] {
     {
       id: 'took',
       head: 'Took',
-      width: 96,
+      width: 84,
       align: 'right',
       priority: 2,
       cell: (stage) => <Took stage={stage} />,
@@ -96,8 +96,8 @@ function stageColumns(): Column<Stage>[] {
     {
       id: 'error',
       head: 'Note',
-      width: 120,
-      grow: 2,
+      width: 320,
+      grow: 4,
       priority: 2,
       cell: ({ error, method }) => <TargetText text={error ?? method ?? '–'} max={120} />,
     },

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { DiffMark } from '../../components/marks/diff-mark.tsx';
@@ -5,6 +6,7 @@ import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import type { Column } from '../../components/table/table-props.ts';
 import { DurationText } from '../../components/text/duration-text.tsx';
+import { useNow } from '../../components/text/now.ts';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count, percent } from '../../format/numbers.ts';
@@ -25,47 +27,20 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
       sort: 'status',
       cell: (scan) => <StateMark state={shownState(scan)} />,
     },
-    {
-      id: 'name',
-      head: 'Name',
-      width: 120,
-      grow: 1,
-      priority: 0,
-      sort: 'name',
-      cell: (scan) => (
-        <span className="font-medium">
-          <TargetText text={scanTitle(scan)} max={80} />
-        </span>
-      ),
-    },
-    {
-      id: 'targets',
-      head: 'Targets',
-      width: 136,
-      grow: 2,
-      priority: 3,
-      cell: (scan) => <Targets scan={scan} changes={changesOf(scan.scan_id)} />,
-    },
+    { id: 'name', head: 'Name, targets', width: 236, grow: 1, priority: 0, sort: 'name', cell: nameCell },
     {
       id: 'started',
       head: 'Started',
-      width: 152,
+      width: 164,
       priority: 1,
       sort: 'created_at',
       descendingFirst: true,
-      cell: ({ started_at, created_at }) =>
-        started_at === null ? (
-          <span className="text-text-2">
-            queued <TimeText at={created_at} relative />
-          </span>
-        ) : (
-          <TimeText at={started_at} relative />
-        ),
+      cell: (scan) => <Started scan={scan} />,
     },
     {
       id: 'took',
       head: 'Took',
-      width: 88,
+      width: 80,
       align: 'right',
       priority: 4,
       sort: 'duration',
@@ -80,7 +55,7 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
     {
       id: 'hosts',
       head: 'Hosts',
-      width: 52,
+      width: 44,
       align: 'right',
       priority: 5,
       cell: ({ results }) => count(results.live_hosts),
@@ -88,7 +63,7 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
     {
       id: 'services',
       head: 'Services',
-      width: 60,
+      width: 56,
       align: 'right',
       priority: 6,
       cell: ({ results }) => count(results.open_ports),
@@ -96,35 +71,81 @@ export function scanColumns(changesOf: (scanId: string) => Changes | null): Colu
     {
       id: 'findings',
       head: 'Findings',
-      width: 184,
+      width: 210,
       priority: 2,
       sort: 'findings',
       descendingFirst: true,
-      cell: findingsCell,
+      cell: (scan) => <Findings scan={scan} changes={changesOf(scan.scan_id)} />,
     },
   ];
 }
 
-/** Without findings: 0 if the scan looked for them to its end. */
-function findingsCell({ severity_counts: counts, status, vuln }: ListedScan) {
-  if (Object.values(counts).some((number) => number > 0)) return <SeverityCounts counts={counts} slots />;
-  return <span className="text-text-3">{vuln && status === 'completed' ? '0' : '–'}</span>;
+/** The name over the targets. Scans without a name have the targets for it: what else tells them apart stands below. */
+function nameCell(scan: ListedScan) {
+  const isNamed = scan.name !== null && scan.name !== '';
+  return (
+    <TwoLines
+      first={
+        <span className="font-medium">
+          <TargetText text={scanTitle(scan)} max={80} />
+        </span>
+      }
+      second={
+        isNamed ? (
+          <TargetText text={targetsText(scan)} mono max={80} />
+        ) : (
+          <>
+            <span className="mono">{scan.scan_id}</span> · {scan.profile}, vulnerabilities{' '}
+            {scan.vuln ? 'on' : 'off'}
+          </>
+        )
+      }
+    />
+  );
 }
 
-function Targets({ scan, changes }: { scan: ListedScan; changes: Changes | null }) {
+function Started({ scan: { started_at: started, created_at: created } }: { scan: ListedScan }) {
+  const now = useNow();
+  if (started === null) return <TwoLines first="queued" second={<TimeText at={created} relative />} />;
+  const isRecent = now - Date.parse(started) < saidRelatively;
+  return (
+    <TwoLines first={<TimeText at={started} />} second={isRecent && <TimeText at={started} relative />} />
+  );
+}
+
+/** So long a time has an "ago", milliseconds. */
+const saidRelatively = 7 * 24 * 3_600_000;
+
+/** Counts, and below what is not complete or what changed. Without findings: 0 if the scan looked for them to its end. */
+function Findings({ scan, changes }: { scan: ListedScan; changes: Changes | null }) {
+  const { severity_counts: counts, status, vuln } = scan;
+  const isFound = Object.values(counts).some((number) => number > 0);
   const note = noteOf(scan);
   return (
-    <span className="flex min-w-0 flex-col leading-[17px]">
-      <span className="truncate">
-        <TargetText text={targetsText(scan)} mono max={80} />
-      </span>
-      <span className="truncate text-size-12 text-text-2">
-        {note === '' && changes !== null ? (
+    <TwoLines
+      first={
+        isFound ? (
+          <SeverityCounts counts={counts} slots={42} />
+        ) : (
+          <span className="text-text-3">{vuln && status === 'completed' ? '0' : '–'}</span>
+        )
+      }
+      second={
+        note === '' && changes !== null ? (
           <SinceLastRun changes={changes} />
         ) : (
           <TargetText text={note} max={80} />
-        )}
-      </span>
+        )
+      }
+    />
+  );
+}
+
+function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
+  return (
+    <span className="flex min-w-0 flex-col leading-[17px]">
+      <span className="truncate">{first}</span>
+      <span className="truncate text-size-12 text-text-2">{second}</span>
     </span>
   );
 }
