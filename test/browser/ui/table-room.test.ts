@@ -114,4 +114,39 @@ describe.runIf(canRun('table-room'))('tables with the long values of real networ
       ]);
     await ui.expectGood();
   });
+
+  it.each([
+    ['hv-fra', 'hv-frankfurt-03.infrastructure.example.net', 'hosts', 'q=name%3Ahv-frankfurt'],
+    ['178.103', '192.168.178.103', 'hosts', 'open=host+192.168.178.103'],
+    ['coyote', 'Apache Tomcat/Coyote JSP engine', 'services', 'q=product%3A'],
+    ['cve-2024-63', 'CVE-2024-6387', 'findings', 'q=id%3ACVE-2024-6387'],
+  ])('Ctrl K finds %s in the newest scan that has it: %s', async (text, label, tab, query) => {
+    const ui = await visit('/settings');
+    ui.keyboardOnly();
+    const asked: string[] = [];
+    ui.page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.endsWith('/facets')) asked.push(pathname);
+    });
+    await ui.press('Control+k');
+    await ui.page
+      .getByRole('combobox', { name: /search/i })
+      .and(ui.page.locator(':focus'))
+      .waitFor();
+    await ui.type(text);
+    const option = ui.page.getByRole('option', { name: label });
+    await option.waitFor();
+    expect(await option.count()).toBe(1);
+    expect(new Set(asked).size).toBe(4);
+    await ui.picture('room-palette', { fullPage: false });
+    await ui.expectGood();
+    await ui.press('ArrowUp');
+    for (let k = 0; k < 8 && (await option.getAttribute('aria-selected')) !== 'true'; k++)
+      await ui.press('ArrowUp');
+    await ui.press('Enter');
+    await expect.poll(() => ui.path).toContain(`/scans/${newer}/${tab}?`);
+    expect(ui.path).toContain(query);
+    await ui.page.getByText(label).first().waitFor();
+    await ui.expectClean();
+  });
 });

@@ -10,10 +10,11 @@ import { useGo } from '../../url/link.tsx';
 import { useSetSearch } from '../../url/use-search-param.ts';
 import { pages } from '../pages.ts';
 import { chooseTheme } from '../theme.ts';
+import { type FoundValue, useResults } from './use-results.ts';
 
 interface Entry {
   id: string;
-  group: 'This page' | 'Filter' | 'Scans' | 'Actions' | 'Pages';
+  group: 'This page' | 'Filter' | 'Scans' | 'Actions' | 'Pages' | 'Results';
   icon: IconName;
   label: string;
   note?: string;
@@ -26,7 +27,7 @@ interface PaletteProps {
   onKeys: () => void;
 }
 
-/** Reaches every page, scan and action by a few letters. */
+/** Reaches every page, scan and action, and what the newest scans found, by a few letters. */
 export function Palette({ isOpen, ...rest }: PaletteProps & { isOpen: boolean }) {
   const { onClose } = rest;
   return (
@@ -48,7 +49,7 @@ function Search({ onClose, onKeys }: PaletteProps) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const listId = useId();
-  const entries = useEntries(text, onKeys);
+  const { entries, isPending } = useEntries(text, onKeys);
   const current = entries[Math.min(at, entries.length - 1)];
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
@@ -71,9 +72,9 @@ function Search({ onClose, onKeys }: PaletteProps) {
           aria-expanded="true"
           aria-controls={listId}
           aria-activedescendant={current && `${listId}-${current.id}`}
-          aria-label="Search pages, scans and actions"
+          aria-label="Search pages, scans, hosts, products, findings and actions"
           className="h-12 grow bg-transparent text-size-14 outline-none"
-          placeholder="Page, scan, action or a filter such as port:443"
+          placeholder="Page, scan, host, product, finding or action"
           value={text}
           onChange={({ target }) => {
             setText(target.value);
@@ -105,7 +106,11 @@ function Search({ onClose, onKeys }: PaletteProps) {
             <span className="ml-auto text-size-11 text-text-3">{entry.group}</span>
           </div>
         ))}
-        {entries.length === 0 && <p className="px-2 py-4 text-text-3">Nothing has this name.</p>}
+        {entries.length === 0 && (
+          <p className="px-2 py-4 text-text-3">
+            {isPending ? 'Searching the newest scans…' : 'Nothing has this name.'}
+          </p>
+        )}
       </div>
     </>
   );
@@ -113,7 +118,20 @@ function Search({ onClose, onKeys }: PaletteProps) {
 
 const shownScans = 6;
 
-function useEntries(text: string, onKeys: () => void): Entry[] {
+const resultWords: Record<FoundValue['field'], string> = {
+  host: 'host',
+  name: 'name of a host',
+  product: 'product',
+  id: 'finding',
+};
+const resultIcons: Record<FoundValue['field'], IconName> = {
+  host: 'worker',
+  name: 'worker',
+  product: 'module',
+  id: 'alert',
+};
+
+function useEntries(text: string, onKeys: () => void): { entries: Entry[]; isPending: boolean } {
   const go = useGo();
   const setSearch = useSetSearch();
   const { state: session } = useSession();
@@ -131,6 +149,17 @@ function useEntries(text: string, onKeys: () => void): Entry[] {
     note: `${status} · ${scan_id}`,
     run: () => go(`/scans/${scan_id}`),
   }));
+  const { found, isPending } = useResults(wanted);
+  const results = found.map(
+    (each): Entry => ({
+      id: `result-${each.field}-${encodeURIComponent(each.value)}`,
+      group: 'Results',
+      icon: resultIcons[each.field],
+      label: each.value,
+      note: `${resultWords[each.field]} · ${each.scan.name ?? each.scan.targets.join(', ')} · ${each.scan.scan_id}`,
+      run: () => go(each.path),
+    }),
+  );
   const actions: Entry[] = [
     action('new', 'plus', 'New scan', () => go('/scans/new')),
     action('new-job', 'calendar', 'New job', () => go('/jobs/new')),
@@ -175,7 +204,8 @@ function useEntries(text: string, onKeys: () => void): Entry[] {
   const named = [...ofPage, ...ofScan, ...actions, ...ofPages].filter(({ label, note = '' }) =>
     `${label} ${note}`.toLowerCase().includes(lower),
   );
-  return [...scans, ...named, ...filter];
+  // Last: they come late, and what stands above them does not move.
+  return { entries: [...scans, ...named, ...filter, ...results], isPending };
 }
 
 function action(id: string, icon: IconName, label: string, run: () => void, note?: string): Entry {

@@ -17,7 +17,7 @@ export interface Facet {
   more: number;
 }
 
-interface FacetList {
+export interface FacetList {
   facets: readonly {
     field: string;
     values: readonly FacetValue[];
@@ -48,7 +48,8 @@ export function useFacets(
   return { facets: data?.facets.map(readFacet), matches: data?.matches, error, isPending };
 }
 
-function fetchFacets(
+/** Values and counts of fields under a query. @throws ApiError */
+export function fetchFacets(
   scanId: string,
   { q, fields, limit }: { q: string; fields: readonly string[]; limit: number },
   signal: AbortSignal,
