@@ -28,6 +28,8 @@ export interface AlertRule {
   channels: string[];
   /** The condition where the file has none. */
   message: string;
+  /** Of the file, from 1. */
+  line: number;
 }
 
 /** What a rule file holds. */

@@ -33,6 +33,7 @@ describe('a file of alert rules', () => {
         channels: ['slack://default', 'email://default'],
         forMs: 0,
         message: 'More than 10 % of scans fail',
+        line: 2,
       },
       {
         name: 'queue-backlog',
@@ -41,6 +42,7 @@ describe('a file of alert rules', () => {
         channels: ['slack://default'],
         forMs: 0,
         message: 'Queue is long',
+        line: 6,
       },
       {
         name: 'low-disk',
@@ -49,13 +51,15 @@ describe('a file of alert rules', () => {
         channels: ['email://default'],
         forMs: 300_000,
         message: 'Disk is filling',
+        line: 7,
       },
     ]);
   });
 
   it('may be a bare list, and JSON', () => {
     const bare = contract.replace('alerts:\n', '').replaceAll(/^ {2}/gm, '');
-    const plain = ({ rules }: ReturnType<typeof loadAlertRules>) => JSON.stringify(rules);
+    const plain = ({ rules }: ReturnType<typeof loadAlertRules>) =>
+      JSON.stringify(rules.map((each) => ({ ...each, line: 0 })));
     expect(plain(loadAlertRules(bare))).toBe(plain(loadAlertRules(contract)));
     const json = '[{"name": "a", "condition": "queue_length > 1", "action": "webhook:ops, slack"}]';
     expect(loadAlertRules(json).rules[0]).toMatchObject({

@@ -85,6 +85,7 @@ class RulesReader {
       action: valueOf(given, 'action'),
       channels: this.#channels(given),
       message: this.#message(given),
+      line: this.#file.placeOf(item).line,
     };
     return this.#issues.length > before ? null : (rule as AlertRule);
   }

@@ -62,7 +62,7 @@ describe('the command tree', () => {
       ...['start', 'stop', 'status', 'restart', 'logs', 'reload'].map((name) => `server ${name}`),
       ...['create', 'list', 'revoke', 'rotate', 'verify'].map((name) => `server token ${name}`),
       ...['validate', 'show', 'list', 'export', 'install', 'remove'].map((name) => `dag ${name}`),
-      ...['submit', 'list', 'show', 'cancel'].map((name) => `job ${name}`),
+      ...['submit', 'list', 'show', 'run', 'cancel'].map((name) => `job ${name}`),
       ...['list', 'next'].map((name) => `schedule ${name}`),
       ...['list', 'test'].map((name) => `alert ${name}`),
       'module list',

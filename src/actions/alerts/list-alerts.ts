@@ -16,10 +16,12 @@ export interface ListedAlert {
   message: string;
   /** Why the condition cannot be evaluated; null when it can. */
   error: string | null;
+  /** `file:line` of its rule. */
+  origin: string;
 }
 
 /** The rules in force and their states, in the order of the file. */
-export async function listAlerts({ rules }: AlertRules, store: Store): Promise<ListedAlert[]> {
+export async function listAlerts({ rules, file }: AlertRules, store: Store): Promise<ListedAlert[]> {
   const states = new Map((await store.alertStates.all()).map((row) => [alertId(row), row]));
   return rules.map((rule) => {
     const found = states.get(alertId(alertKey(rule)));
@@ -32,6 +34,7 @@ export async function listAlerts({ rules }: AlertRules, store: Store): Promise<L
       action: rule.action,
       message: rule.message,
       error: found?.error ?? null,
+      origin: `${file}:${rule.line}`,
     };
   });
 }

@@ -102,7 +102,7 @@ function replay({ response }: KeyRecord): SubmittedJob {
 }
 
 /** @throws PortolanError with all problems at once */
-async function decideJob(
+export async function decideJob(
   context: SubmitContext,
   requested: JobSubmission,
   user: string | null,

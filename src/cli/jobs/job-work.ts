@@ -162,9 +162,22 @@ export async function showJobCommand(id: string, flags: JobShowFlags, global: Gl
 }
 
 /** `job cancel`: prints the job as it is then. */
-export async function cancelJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
+export function cancelJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
+  return tellJob(id, 'cancel', flags, global);
+}
+
+export function runJobCommand(id: string, flags: JobShowFlags, global: GlobalFlags): Promise<void> {
+  return tellJob(id, 'run', flags, global);
+}
+
+async function tellJob(
+  id: string,
+  what: 'cancel' | 'run',
+  flags: JobShowFlags,
+  global: GlobalFlags,
+): Promise<void> {
   const client = await requireServer(flags, global);
-  const job = await client.call('POST', `${jobPath(await jobOn(client, id))}/cancel`, jobShape);
+  const job = await client.call('POST', `${jobPath(await jobOn(client, id))}/${what}`, jobShape);
   print(flags.format === 'json' ? printableJson(job) : `${printable(`${job.job_id} ${job.status}`)}\n`);
 }
 

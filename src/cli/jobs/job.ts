@@ -20,6 +20,13 @@ export function addJobCommand(program: CliCommand): void {
     .addOptions(serverOptions())
     .runs(async () => (await import('./job-work.ts')).showJobCommand);
   job
+    .command('run')
+    .description('run a recurring job now; its next runs stay at their times')
+    .argument('<id>', 'job id')
+    .addOption(formatOption())
+    .addOptions(serverOptions())
+    .runs(async () => (await import('./job-work.ts')).runJobCommand);
+  job
     .command('cancel')
     .description('cancel a job and its running scan')
     .argument('<id>', 'job id')

@@ -146,3 +146,8 @@ function badHeader(reason: string): PortolanError {
 function forbidden(): PortolanError {
   return new PortolanError('tenant_forbidden', 'Unknown tenant, or the token is not valid for it.');
 }
+
+/** Whether a request may see settings and paths of the machine. @param token null = none is required */
+export function isOperator(token: TokenRecord | null): boolean {
+  return token === null || (token.tenant === null && token.scopes.includes('admin'));
+}

@@ -91,6 +91,19 @@ export class ClientJobTable extends ViewedTable {
     return await new JobLister(this.db, this.view).listPart(filter);
   }
 
+  /** Replaces what a recurring job scans and when. @returns false if it has ended, or never recurred */
+  async change(
+    jobId: string,
+    { params, schedule, zone, pool, priority, name, next_run_at }: Omit<NewJob, 'job_id'>,
+  ): Promise<boolean> {
+    const result = await this.#update(jobId)
+      .set({ params: JSON.stringify(params), schedule, zone, pool, priority, name, next_run_at })
+      .where('status', 'in', ['pending', 'running'])
+      .where('next_run_at', 'is not', null)
+      .executeTakeFirst();
+    return result.numUpdatedRows > 0n;
+  }
+
   /** Cancels the job: it never runs again. @returns false if it had already ended */
   async cancel(jobId: string, now: string): Promise<boolean> {
     const result = await this.#update(jobId)

@@ -68,6 +68,7 @@ describe.runIf(canRun('alerts'))('the alerts', () => {
       await ui.expectGood();
       await rowOf(ui, 'always').click();
       await ui.page.getByText('It <b>always</b> fires').waitFor();
+      await ui.page.getByText(`${join(folder, 'alerts.yaml')}:2`, { exact: true }).waitFor();
       await ui.picture('alerts-open', { fullPage: false });
       await ui.expectGood();
     });
@@ -84,7 +85,7 @@ describe.runIf(canRun('alerts'))('the alerts', () => {
     const ui = await visit('/alerts/channels');
     ui.keyboardOnly();
     const before = received.length;
-    await ui.choose(ui.page.getByRole('button', { name: 'Send test message' }).first());
+    await ui.choose(ui.page.getByRole('button', { name: 'Test', exact: true }).first());
     const row = ui.page.getByRole('listitem').filter({ hasText: 'slack://default' });
     await expect.poll(() => row.textContent()).toMatch(/Delivered|Failed|Skipped/);
     expect(await row.textContent()).toContain('Delivered');

@@ -5,6 +5,12 @@ import { UiService } from './ui-service.ts';
 const route = '/jobs/$jobId';
 const pathOf = (jobId: string) => route.replace('$jobId', jobId);
 
+/** Nothing is sent to them: no run of these jobs names one that is tested. */
+const channels = {
+  SERVICE_NOTIFICATIONS__DEFAULT_CHANNELS: 'email://ops@example.org',
+  SERVICE_NOTIFICATIONS__WEBHOOKS: '[{"name": "siem", "url": "http://127.0.0.1:9/in"}]',
+};
+
 interface Job {
   job_id: string;
   status: string;
@@ -21,7 +27,10 @@ describe.runIf(canRun('job'))('the page of a job', () => {
     return (await service.call<Job>('POST', '/api/v1/jobs', { type: 'scan', params, ...body })).job_id;
   };
   beforeAll(async () => {
-    [browser, service] = await Promise.all([UiBrowser.launch(), UiService.start({ auth: true })]);
+    [browser, service] = await Promise.all([
+      UiBrowser.launch(),
+      UiService.start({ auth: true, env: channels }),
+    ]);
     nightly = await submit({ name: 'DMZ nightly', schedule: '0 2 * * *', pool: 'dmz' });
     once = await submit({ name: 'Core network' });
     for (;;) {
@@ -49,7 +58,8 @@ describe.runIf(canRun('job'))('the page of a job', () => {
     const ui = await visit(nightly, look);
     await ui.page.getByRole('heading', { name: 'DMZ nightly', level: 1 }).waitFor();
     await ui.page.getByText('Every day at 02:00, UTC').waitFor();
-    expect(await ui.page.getByRole('main').getByRole('listitem').count()).toBe(5);
+    // Five runs and the default channel.
+    await expect.poll(() => ui.page.getByRole('main').getByRole('listitem').count()).toBe(6);
     await ui.page.getByText('127.0.0.2').waitFor();
     await ui.picture('job');
     await ui.expectGood();
@@ -86,6 +96,33 @@ describe.runIf(canRun('job'))('the page of a job', () => {
     await ui.page.getByText('None: the job was canceled.').waitFor();
     expect((await service.call<Job>('GET', `/api/v1/jobs/${jobId}`)).status).toBe('canceled');
     expect(await button.count()).toBe(0);
+    await ui.expectClean();
+  });
+
+  it('runs now and is edited, with the channels that exist, each with a test', async () => {
+    const jobId = await submit({ name: 'To edit', schedule: '0 3 * * *' });
+    const ui = await visit(jobId, { token: await service.token('admin') });
+    ui.keyboardOnly();
+    await ui.page.getByRole('heading', { name: 'Notifies' }).waitFor();
+    expect(await ui.page.getByRole('button', { name: 'Test', exact: true }).count()).toBe(1);
+    await ui.choose(ui.page.getByRole('button', { name: 'Run now' }));
+    await expect
+      .poll(async () => (await service.call<{ run_count: number }>('GET', `/api/v1/jobs/${jobId}`)).run_count)
+      .toBe(1);
+    await ui.choose(ui.page.getByRole('link', { name: 'Edit' }));
+    await ui.page.getByRole('heading', { name: 'Edit job', level: 1 }).waitFor();
+    await expect.poll(() => ui.page.getByLabel('Name').inputValue()).toBe('To edit');
+    await expect.poll(() => ui.page.getByLabel('Schedule').inputValue()).toBe('0 3 * * *');
+    await ui.page.getByRole('checkbox', { name: /webhook:\/\/siem/ }).waitFor();
+    await ui.picture('job-edit');
+    await ui.expectAccessible();
+    await ui.tabTo(ui.page.getByRole('checkbox', { name: /webhook:\/\/siem/ }));
+    await ui.press('Space');
+    await ui.choose(ui.page.getByRole('button', { name: 'Save job' }));
+    await expect.poll(() => ui.path).toBe(`/jobs/${jobId}`);
+    const changed = await service.call<{ params: object; schedule: string }>('GET', `/api/v1/jobs/${jobId}`);
+    expect(changed).toMatchObject({ params: { notifications: ['webhook://siem'] }, schedule: '0 3 * * *' });
+    await ui.page.getByRole('listitem').filter({ hasText: 'webhook://siem' }).waitFor();
     await ui.expectClean();
   });
 

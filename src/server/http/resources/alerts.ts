@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { alertStates } from '../../../alerts/alert-state.ts';
 import { alertVariableNames, alertVariables, type ShownValues } from '../../../alerts/alert-values.ts';
+import { isOperator } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
@@ -21,6 +22,10 @@ const alertSchema = Type.Object(
     error: Type.Unsafe<string | null>({
       ...nullableText,
       description: 'why the condition cannot be evaluated',
+    }),
+    origin: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'file:line of its rule; for tokens with `admin` only',
     }),
   },
   { title: 'Alert' },
@@ -44,7 +49,13 @@ export function alertRoutes(app: App, { alerts }: RouteContext): void {
     url: '/api/v1/alerts',
     config: { access: ['metrics:read'], wholeService: true },
     schema: { summary: 'List alerts and their states', response: { 200: enveloped(alertsSchema) } },
-    handler: async (request) =>
-      envelope(request, { alerts: await alerts.list(), values: await alerts.values() }),
+    handler: async (request) => {
+      const seesFiles = isOperator(request.token);
+      const listed = (await alerts.list()).map((alert) => ({
+        ...alert,
+        origin: seesFiles ? alert.origin : null,
+      }));
+      return envelope(request, { alerts: listed, values: await alerts.values() });
+    },
   });
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Job } from '../../../domain/job.ts';
+import { JobClock } from '../../background/job-scheduler.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
 
 const open: Service[] = [];
@@ -26,7 +27,7 @@ interface Response {
 
 async function request(
   service: Service,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'PUT',
   path: string,
   payload?: object,
   headers: Record<string, string> = {},
@@ -332,6 +333,44 @@ describe('a long page of jobs', () => {
     expect(some.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(30, 180));
     const rest = await request(service, 'GET', `?limit=150&cursor=${some.list.next_cursor}`);
     expect(rest.list.jobs.map(({ job_id }) => job_id)).toEqual(ids.slice(180));
+  });
+});
+
+describe('a recurring job', () => {
+  const nightly = { type: 'scan', params: { targets: ['127.0.0.1'], ports: '9' }, schedule: '0 2 * * *' };
+
+  it('runs now in place of its next run, and at its times afterwards', async () => {
+    const service = await start({}, { working: true });
+    const clock = new JobClock(service.context);
+    const { data } = await request(service, 'POST', '', nightly);
+    expect((await request(service, 'POST', `/${data.job_id}/run`)).status).toBe(200);
+    await clock.start();
+    try {
+      const shown = async () => (await request(service, 'GET', `/${data.job_id}`)).data;
+      await expect.poll(async () => (await shown()).last_status, { timeout: 20_000 }).toBe('completed');
+      expect(await shown()).toMatchObject({ run_count: 1, next_run_at: data.next_run_at });
+    } finally {
+      await clock.close();
+    }
+  });
+
+  it('is changed: targets, schedule and name; its id stays', async () => {
+    const service = await start();
+    const { data } = await request(service, 'POST', '', nightly);
+    const params = { targets: ['127.0.0.2'], notifications: ['slack://night'] };
+    const change = { type: 'scan', params, schedule: '@weekly', name: 'weekly' };
+    const changed = await request(service, 'PUT', `/${data.job_id}`, change);
+    expect(changed.data).toMatchObject({ job_id: data.job_id, params, schedule: '@weekly', name: 'weekly' });
+    expect(changed.data.next_run_at).not.toBe(data.next_run_at);
+    const bad = await request(service, 'PUT', `/${data.job_id}`, { ...change, schedule: 'soon' });
+    expect([bad.status, bad.error.details.fields?.[0]?.field]).toEqual([400, 'schedule']);
+    const { schedule: _schedule, ...once } = change;
+    expect((await request(service, 'PUT', `/${data.job_id}`, once)).error.message).toMatch(
+      /keeps a schedule/,
+    );
+    await request(service, 'POST', `/${data.job_id}/cancel`);
+    expect((await request(service, 'PUT', `/${data.job_id}`, change)).status).toBe(409);
+    expect((await request(service, 'POST', `/${data.job_id}/run`)).error.message).toMatch(/it has ended/);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { cancelJob } from '../../../actions/jobs/cancel-job.ts';
+import { changeJob, runJobNow } from '../../../actions/jobs/change-job.ts';
 import { listJobs } from '../../../actions/jobs/list-jobs.ts';
 import { showJob } from '../../../actions/jobs/show-job.ts';
 import { submitJob } from '../../../actions/jobs/submit-job.ts';
@@ -154,6 +155,43 @@ export function jobRoutes(app: App, context: RouteContext): void {
     config: { access: ['job:read', 'scan:read'], feature: 'jobs' },
     schema: { summary: 'Show a job', params: jobIdParams, response: { 200: enveloped(jobSchema) } },
     handler: async (request) => envelope(request, await showJob(viewOf(request), request.params.job_id)),
+  });
+
+  app.route({
+    method: 'PUT',
+    url: '/api/v1/jobs/:job_id',
+    config: {
+      access: ['job:write', 'scan:write'],
+      feature: 'jobs',
+      refusals: ['conflict', 'license_required'],
+    },
+    schema: {
+      summary: 'Change a recurring job',
+      description: 'Its id and runs stay; a run that is under way goes on as it was.',
+      params: jobIdParams,
+      body: jobBody,
+      response: { 200: enveloped(jobSchema) },
+    },
+    handler: async (request) => {
+      const choices = choicesOf(request.space.installed, workers.listeners);
+      const order = { ...context, ...request.space, choices, wake: () => workers.wake() };
+      const { job_id } = request.params;
+      return envelope(request, await changeJob(order, job_id, request.body, request.tokenId));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/jobs/:job_id/run',
+    config: { access: ['job:write', 'scan:write'], feature: 'jobs', refusals: ['conflict'] },
+    schema: {
+      summary: 'Run a recurring job now, in place of its next run',
+      description: 'It starts within a second; the runs after it are at their times.',
+      params: jobIdParams,
+      response: { 200: enveloped(jobSchema) },
+    },
+    handler: async (request) =>
+      envelope(request, await runJobNow(viewOf(request), request.params.job_id, context)),
   });
 
   app.route({

@@ -64,11 +64,7 @@ describe('files that are sent with a scan', () => {
   });
 
   it.each([
-    [
-      'an unknown module',
-      { graph: { text: text.replace('connect', 'conect') } },
-      /conect_scanner/,
-    ],
+    ['an unknown module', { graph: { text: text.replace('connect', 'conect') } }, /conect_scanner/],
     ['a graph file and a name', { graph, dag: 'deep' }, /exclude each other/],
     [
       'the name of a builtin module',

@@ -48,6 +48,7 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
           {firing === 0
             ? `None of ${plural(alerts.length, 'alert')} is firing.`
             : `${firing} of ${plural(alerts.length, 'alert')} ${firing === 1 ? 'is' : 'are'} firing.`}
+          <RuleFile rules={alerts} />
         </p>
       )}
       {alerts.length === 0 ? null : (
@@ -87,6 +88,17 @@ function Rules({ data: { alerts, values } }: { data: Alerts }): ReactNode {
         />
       )}
     </div>
+  );
+}
+
+/** Rules are written in one file; readers who may not see paths are not told where. */
+function RuleFile({ rules }: { rules: readonly Rule[] }): ReactNode {
+  const file = rules[0]?.origin?.replace(/:\d+$/, '');
+  if (file === undefined) return null;
+  return (
+    <span className="block pt-0.5 text-size-12 text-text-3 [overflow-wrap:anywhere]">
+      Rules are written in <Mono>{file}</Mono>; after a change: <Mono>portolan server reload</Mono>
+    </span>
   );
 }
 
@@ -171,7 +183,7 @@ interface RuleDrawerProps {
 }
 
 function RuleDrawer({ rule, ...moves }: RuleDrawerProps): ReactNode {
-  const { name, since, condition, for_seconds, action, message, error } = rule;
+  const { name, since, condition, for_seconds, action, message, error, origin } = rule;
   return (
     <Drawer title={name} marks={<RuleState rule={rule} />} {...moves}>
       <div className="flex flex-col gap-4">
@@ -201,6 +213,7 @@ function RuleDrawer({ rule, ...moves }: RuleDrawerProps): ReactNode {
             },
             { label: 'Notifies', value: <Mono>{action}</Mono> },
             { label: 'Message', value: message },
+            { label: 'Written in', value: origin === null ? undefined : <Mono>{origin}</Mono> },
           ]}
         />
       </div>

@@ -8,11 +8,12 @@ import { count } from '../../format/numbers.ts';
 import { capitalized } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
 import { type Job, paramsOf } from '../jobs/job.ts';
+import { JobChannels } from './job-channels.tsx';
 
 /** Targets that are listed; the others are counted. */
 const listedTargets = 20;
 /** Named on their own above the rest. */
-const known = new Set(['targets', 'targets_total', 'profile', 'name', 'options']);
+const known = new Set(['targets', 'targets_total', 'profile', 'name', 'options', 'notifications']);
 
 /** Fields whose name is no word for readers. */
 const labels: Readonly<Record<string, string>> = {
@@ -27,38 +28,41 @@ const labels: Readonly<Record<string, string>> = {
 export function JobFacts({ job }: { job: Job }) {
   const { profile } = paramsOf(job);
   return (
-    <Section title="What it scans">
-      <KeyValues
-        form="split"
-        rows={[
-          { label: 'Targets', value: <Targets job={job} /> },
-          {
-            label: 'Profile',
-            value:
-              typeof profile === 'string' ? (
-                <Link to={`/profiles/${encodeURIComponent(profile)}`}>{profile}</Link>
-              ) : (
-                'default of the server'
-              ),
-          },
-          ...optionsOf(job).map(([name, value]) => ({
-            label: labels[name] ?? capitalized(name.replaceAll('_', ' ')),
-            value: name === 'ports' ? <PortList text={value} /> : <TargetText text={value} mono wrap />,
-          })),
-          { label: 'Schedule', value: job.schedule === null ? 'once' : <Mono>{job.schedule}</Mono> },
-          { label: 'Created', value: <TimeText at={job.created_at} /> },
-          {
-            label: 'By',
-            value:
-              job.created_by === null ? undefined : (
-                <>
-                  token <Mono>{job.created_by}</Mono>
-                </>
-              ),
-          },
-        ]}
-      />
-    </Section>
+    <div className="flex min-w-0 flex-col gap-8">
+      <Section title="What it scans">
+        <KeyValues
+          form="split"
+          rows={[
+            { label: 'Targets', value: <Targets job={job} /> },
+            {
+              label: 'Profile',
+              value:
+                typeof profile === 'string' ? (
+                  <Link to={`/profiles/${encodeURIComponent(profile)}`}>{profile}</Link>
+                ) : (
+                  'default of the server'
+                ),
+            },
+            ...optionsOf(job).map(([name, value]) => ({
+              label: labels[name] ?? capitalized(name.replaceAll('_', ' ')),
+              value: name === 'ports' ? <PortList text={value} /> : <TargetText text={value} mono wrap />,
+            })),
+            { label: 'Schedule', value: job.schedule === null ? 'once' : <Mono>{job.schedule}</Mono> },
+            { label: 'Created', value: <TimeText at={job.created_at} /> },
+            {
+              label: 'By',
+              value:
+                job.created_by === null ? undefined : (
+                  <>
+                    token <Mono>{job.created_by}</Mono>
+                  </>
+                ),
+            },
+          ]}
+        />
+      </Section>
+      <JobChannels job={job} />
+    </div>
   );
 }
 

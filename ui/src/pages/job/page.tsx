@@ -13,6 +13,7 @@ import { JobFacts } from './job-facts.tsx';
 import { JobNotes } from './job-notes.tsx';
 import { JobRuns } from './job-runs.tsx';
 import { NextRuns } from './next-runs.tsx';
+import { RunJob } from './run-job.tsx';
 
 const crumbs = [{ label: 'Jobs', to: '/jobs' }];
 
@@ -64,7 +65,12 @@ function JobHeader({ job }: { job: Job }) {
         `pool ${job.pool}`,
         job.run_count === 0 ? 'no run yet' : plural(job.run_count, 'run'),
       ]}
-      actions={<CancelJob job={job} />}
+      actions={
+        <>
+          <RunJob job={job} />
+          <CancelJob job={job} />
+        </>
+      }
     />
   );
 }

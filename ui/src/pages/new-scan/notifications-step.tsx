@@ -1,5 +1,4 @@
-import { Field } from '../../components/controls/field.tsx';
-import { TextArea } from '../../components/controls/text-area.tsx';
+import { ChannelsField } from '../../components/channels/channels-field.tsx';
 import { submissionOf, targetsIn, useDraft } from './draft.ts';
 import { fieldProblem } from './field-problem.ts';
 import { StepFoot } from './step-foot.tsx';
@@ -12,19 +11,11 @@ export default function NotificationsStep() {
   return (
     <>
       <div className="flex max-w-[680px] flex-col gap-5">
-        <Field
-          label="Channels"
-          optional
-          hint="As type://name, for example slack://security-alerts. Empty: the configured default channels."
+        <ChannelsField
+          value={draft.notifications}
+          onChange={(notifications) => change({ notifications })}
           error={error && fieldProblem(error, 'notifications')}
-        >
-          <TextArea
-            value={draft.notifications}
-            onChange={(notifications) => change({ notifications })}
-            mono
-            rows={3}
-          />
-        </Field>
+        />
       </div>
       <StepFoot at={3} />
     </>
