@@ -151,7 +151,7 @@ describe('a PDF report', () => {
     const { pdf, report } = await preset('canceled');
     const banner = report.partial?.slice(0, 40) as string;
     expect(pdf.pages[0]?.join(' ')).toContain(banner);
-    expect(pdf.pages[2]?.join(' ')).toContain(banner);
+    expect(pdf.pages[1]?.join(' ')).toContain(banner);
     for (const texts of pdf.pages.slice(1)) expect(texts.join(' ')).toContain('Canceled, partial');
   });
 
@@ -205,6 +205,17 @@ describe('a PDF report', () => {
           expect(page).toContain('Coverage');
           if (report.actions.length > 0) expect(page).toContain('What first');
         }
+  });
+
+  it('of some twenty hosts with some fifty findings has at most 15 pages', async () => {
+    for (const [name, hosts, findings] of [
+      ['fifty', 24, 50],
+      ['canceled', 21, 40],
+    ] as const) {
+      const { pdf, report } = await preset(name);
+      expect([report.hosts.all, report.summary.findings]).toEqual([hosts, findings]);
+      expect(pdf.pages.length).toBeLessThanOrEqual(15);
+    }
   });
 
   it('leaves out fix list and findings where there is nothing', async () => {
@@ -269,7 +280,7 @@ describe('a PDF report', () => {
     expect(pdf.pages[0]).toContain('Looked at');
     expect(pdf.pages[0]).not.toContain('Sentence 19 of the operator.');
     expect(pdf.pages[1]).toContain('Sentence 19 of the operator.');
-    expect(pdf.pages[2]).toContain('Contents');
+    expect(pdf.pages[2]).toContain('Summary');
     expect(pdf.pages[2]?.join(' ')).toMatch(/· Nov 21, 2026 · Canceled, partial/);
   });
 

@@ -7,14 +7,15 @@ import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, gap, layoutText, type Piece, plain } from '../type/text-layout.ts';
 import { listedSections, type SectionName, sectionNames } from './listed-sections.ts';
-import { closeSection, openPage, pageNumber, sectionAnchor } from './section.ts';
+import { closeSection, isShort, openPage, pageNumber, sectionAnchor } from './section.ts';
 
 const headHeight = 17;
 const rowHeight = 21.3;
 
-/** Where everything stands, and how to read the marks. */
+/** Where everything stands, and how to read the marks; a short report does without, and has the marks at its end. */
 export function* drawContents(pages: ReportPages): Generator<void> {
   const { flow } = pages;
+  if (isShort(pages)) return;
   openPage(pages, 'Contents', 'contents');
   drawHead(pages);
   flow.sheet.open('TOC');
@@ -85,10 +86,12 @@ const classMeanings = {
     'The version is affected, but the distribution may have fixed it without a new one. Check before acting',
 };
 
-function drawMarks({ flow }: ReportPages): void {
+export function drawMarks(pages: ReportPages): void {
+  const { flow } = pages;
   partHeading(flow, 'How to read this report');
   const table = new Table(flow, markColumns);
-  for (const severity of severities) table.row([severityPieces(severity), severityMeanings[severity]]);
+  for (const severity of isShort(pages) ? [] : severities)
+    table.row([severityPieces(severity), severityMeanings[severity]]);
   for (const name of findingClasses) table.row([classPieces(name), classMeanings[name]]);
   table.row([
     [exploitedChip(flow.faces)],

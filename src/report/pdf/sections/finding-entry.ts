@@ -17,7 +17,17 @@ import { type Column, columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colored, styles } from '../type/styles.ts';
-import { baselineOf, drawLine, gap, layoutText, type Piece, plain, whole } from '../type/text-layout.ts';
+import {
+  baselineOf,
+  drawLine,
+  gap,
+  joinPieces,
+  layoutText,
+  type Piece,
+  plain,
+  whole,
+} from '../type/text-layout.ts';
+import { isShort } from './section.ts';
 import { webLink } from './web-link.ts';
 
 /** Places below a finding; the rest is counted by network. */
@@ -33,20 +43,49 @@ const indent = 59.5;
 export function drawFindingEntry(pages: ReportPages, kind: FindingKind): void {
   const { flow } = pages;
   drawHeading(pages, kind);
-  if (kind.versions !== null) flow.keep(versionScale(flow, kind.versions, kind.severity));
+  if (isShort(pages) || kind.severity === 'low' || kind.severity === 'info') return drawBrief(pages, kind);
+  // Half a line says nothing that the places do not.
+  if (kind.versions !== null && kind.affected !== null)
+    flow.keep(versionScale(flow, kind.versions, kind.severity));
   drawBackportNote(pages, kind);
   if (kind.remediation !== '') {
     keptFact(flow, { label: 'Do', value: [plain(kind.remediation, styles.cell)] });
   }
   drawPlaces(pages, kind);
-  for (const evidence of kind.evidence) drawEvidence(pages, evidence);
-  if (kind.evidenceLeft > 0) {
+  // Of a version all evidence is the version, which stands with the places.
+  const evidences = kind.versions === null ? kind.evidence : [];
+  for (const evidence of evidences) drawEvidence(pages, evidence);
+  if (kind.evidenceLeft > 0 && kind.versions === null) {
     footnote(flow, `${pluralText(kind.evidenceLeft, 'more finding')} with other evidence.`);
   }
   factList(flow, entryFacts(pages, kind));
   flow.flush();
   flow.setContinued(null);
   flow.space(24);
+}
+
+/** What to do and where, in a few lines; the evidence of a version is the version. */
+function drawBrief(pages: ReportPages, kind: FindingKind): void {
+  const { flow } = pages;
+  const isUrgent = kind.severity !== 'low' && kind.severity !== 'info';
+  if (isUrgent) drawBackportNote(pages, kind);
+  const shown = kind.places.slice(0, maxPlaces);
+  const left = kind.counts.all - shown.length;
+  const places = shown.map(({ host, port, seen }) => [
+    whole(endpointText(host, port), styles.monoSmall),
+    ...(seen === null || !isUrgent ? [] : [plain(` ${seen}`, styles.cellThird)]),
+  ]);
+  const more = left > 0 ? [plain(` and ${numberText(left)} more`, styles.cellThird)] : [];
+  factList(flow, [
+    ...(kind.remediation === '' ? [] : [{ label: 'Do', value: [plain(kind.remediation, styles.cell)] }]),
+    { label: 'Where', value: [...joinPieces(places, plain(', ', styles.cell)), ...more] },
+    ...(isUrgent ? entryFacts(pages, kind) : []),
+  ]);
+  const [evidence] = isUrgent && kind.versions === null ? kind.evidence : [];
+  if (evidence) drawEvidence(pages, evidence);
+  flow.flush();
+  flow.setContinued(null);
+  flow.space(10);
 }
 
 function drawHeading(pages: ReportPages, kind: FindingKind): void {
@@ -60,7 +99,7 @@ function drawHeading(pages: ReportPages, kind: FindingKind): void {
   const { line } = styles.h3;
   flow.keep({
     height: lines.length * line + meta.length * 14,
-    before: 24,
+    before: isShort(pages) ? 13 : 24,
     after: 8,
     draw: (y) => {
       flow.places.record(kind.anchor, sheet.page);
@@ -103,12 +142,16 @@ function metaPieces({ flow }: ReportPages, kind: FindingKind): Piece[] {
   return pieces;
 }
 
-function drawBackportNote({ flow }: ReportPages, kind: FindingKind): void {
+function drawBackportNote(pages: ReportPages, kind: FindingKind): void {
+  const { flow, report } = pages;
   if (kind.backportNote === null) return;
   const share = `${numberText(kind.backported)} of ${pluralText(kind.counts.all, 'finding')} may be fixed that way.`;
+  const isFirst = isShort(pages)
+    ? report.kinds.find(({ backportNote }) => backportNote !== null) === kind
+    : true;
   const pieces = [
     plain('May be fixed already. ', colored(styles.bodyStrong, styles.bodySecond.color)),
-    plain(`${kind.backportNote} ${share}`, styles.bodySecond),
+    plain(isFirst ? `${kind.backportNote} ${share}` : share, styles.bodySecond),
   ];
   sideNotice(flow, pieces, { keep: true });
 }
@@ -198,13 +241,13 @@ function entryFacts(pages: ReportPages, kind: FindingKind): Fact[] {
   }
   return [
     ...(matched.length > 0 ? [{ label: 'Matched', value: matched }] : []),
-    ...(cvss === null
+    ...(cvss === null || isShort(pages)
       ? []
       : [{ label: `CVSS ${cvss.version}`, value: [whole(cvss.vector, styles.monoSmall)] }]),
-    ...(foundBy.length > 0
+    ...(foundBy.length > 0 && !isShort(pages)
       ? [{ label: 'Found by', value: [plain(foundBy.join(', '), styles.monoSmall)] }]
       : []),
-    ...references.map((reference, index) => ({
+    ...references.slice(0, isShort(pages) ? 1 : references.length).map((reference, index) => ({
       label: index === 0 ? 'References' : '',
       value: webLink(pages, reference),
     })),

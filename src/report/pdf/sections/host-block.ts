@@ -1,3 +1,4 @@
+import { type Severity, severities } from '../../../domain/finding.ts';
 import { byWorst } from '../../../domain/finding-order.ts';
 import { visibleText } from '../../../domain/text/visible.ts';
 import { oneLine } from '../../model/bounded.ts';
@@ -5,17 +6,15 @@ import { urgencyOfKind } from '../../model/findings/kinds.ts';
 import type { HostBlock, HostFindingLine, PortLine } from '../../model/report.ts';
 import {
   confidenceText,
-  cvssText,
-  fixAnchor,
   numberText,
   pluralText,
   portText,
+  severityWord,
   unknownText,
 } from '../../model/report-text.ts';
-import { classPieces, exploitedChip, severityPieces } from '../figures/marks.ts';
-import { footnote, sideNotice } from '../flow/blocks.ts';
+import { exploitedChip } from '../figures/marks.ts';
+import { type Fact, factList, footnote, sideNotice } from '../flow/blocks.ts';
 import type { FlowBlock } from '../flow/page-flow.ts';
-import { type CellPart, columns, Table } from '../flow/table.ts';
 import { contentWidth } from '../paper.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { colored, styles } from '../type/styles.ts';
@@ -23,6 +22,7 @@ import {
   baselineOf,
   drawLine,
   gap,
+  joinPieces,
   layoutText,
   type Piece,
   plain,
@@ -31,7 +31,7 @@ import {
 } from '../type/text-layout.ts';
 import { factPairs, type PairedFact } from './fact-pairs.ts';
 import { hostNamePieces } from './host-name.ts';
-import { pageNumber } from './section.ts';
+import { isShort } from './section.ts';
 
 /** Services of one host on paper. */
 const maxServices = 60;
@@ -57,7 +57,8 @@ export function* drawHostBlock(pages: ReportPages, block: HostBlock): Generator<
   yield;
 }
 
-function headingBlock({ flow }: ReportPages, { host, names, anchor }: HostBlock): FlowBlock {
+function headingBlock(pages: ReportPages, { host, names, anchor }: HostBlock): FlowBlock {
+  const { flow } = pages;
   const { sheet } = flow;
   const pieces: Piece[] = [whole(host, styles.hostTitle)];
   const [name] = names;
@@ -70,7 +71,7 @@ function headingBlock({ flow }: ReportPages, { host, names, anchor }: HostBlock)
   const bookmark = visibleText(oneLine(name === undefined ? host : `${host} ${name}`, maxBookmarkLength));
   return {
     height: height * lines.length,
-    before: 22,
+    before: isShort(pages) ? 12 : 22,
     after: 3,
     draw: (y) => {
       flow.places.record(anchor, sheet.page);
@@ -160,20 +161,12 @@ function innerHeading({ flow }: ReportPages, title: string, note: string): void 
   });
 }
 
-const serviceColumns = columns(
-  { width: 54, head: 'Port' },
-  { width: 56, head: 'Service', maxLines: 2 },
-  { width: 110, head: 'Product', maxLines: 3 },
-  { width: 30, head: 'Sure', align: 'right', style: styles.number },
-  { width: 249, head: 'What it said' },
-);
-
 function drawServices(pages: ReportPages, block: HostBlock): void {
   const { flow } = pages;
   const all = block.ports.length + block.portsLeft;
   if (all === 0) return;
   const shown = block.ports.slice(0, maxServices);
-  innerHeading(pages, 'Services', shownOf(shown.length, all));
+  if (!isShort(pages) || shown.length < all) innerHeading(pages, 'Services', shownOf(shown.length, all));
   if (block.allPortsOpen) {
     sideNotice(
       flow,
@@ -186,17 +179,10 @@ function drawServices(pages: ReportPages, block: HostBlock): void {
       { keep: true },
     );
   }
-  const table = new Table(flow, serviceColumns);
-  for (const port of shown) {
-    table.row([
-      [whole(portText(port.port, port.protocol), styles.mono)],
-      serviceText(port),
-      port.product ?? [plain(unknownText, styles.cellThird)],
-      port.confidence === null ? unknownText : confidenceText(port.confidence),
-      { parts: saidParts(port) },
-    ]);
-  }
-  table.end();
+  factList(
+    flow,
+    shown.map((line) => portFact(pages, line)),
+  );
   if (shown.length < all) footnote(flow, moreText(all - shown.length, 'more service'));
 }
 
@@ -213,20 +199,30 @@ function serviceText({ service, state }: PortLine): string {
   return state === 'open' ? name : `${name}, ${state}`;
 }
 
+/** `ssh OpenSSH 9.2p1, 98 %`, and what it said. */
+function portFact(pages: ReportPages, line: PortLine): Fact {
+  const { port, protocol, product, confidence } = line;
+  const named = [
+    plain(`${serviceText(line)} `, styles.cellSecond),
+    ...(product === null ? [] : [plain(product, styles.cellMedium)]),
+    ...(confidence === null ? [] : [plain(` ${confidenceText(confidence)}`, styles.cellThird)]),
+  ];
+  return { label: portText(port, protocol), value: joinPieces([named, ...saidParts(pages, line)], gap(8)) };
+}
+
 /** What the service said, its TLS, and what is missing, below each other. */
-function saidParts({ said, saidLength, tls, sites, missing, plugins }: PortLine): CellPart[] {
-  const parts: CellPart[] = [];
-  if (said !== '') {
-    const text = said.slice(0, maxSaidLength);
-    const more =
-      text.length < saidLength ? [plain(` … ${numberText(saidLength)} characters`, styles.note)] : [];
-    parts.push({ pieces: [plain(controlText(text), styles.monoSmall), ...more], line: 11, maxLines: 4 });
-  }
-  const notes = [tls, sites, missing, plugins === '' ? '' : `Recorded by ${plugins}.`].filter(
-    (note) => note !== '',
-  );
-  for (const note of notes) parts.push({ pieces: [plain(note, styles.note)], line: 10, maxLines: 3 });
-  return parts.length > 0 ? parts : [{ pieces: [plain('nothing', styles.cellThird)], line: 11 }];
+function saidParts(
+  pages: ReportPages,
+  { said, saidLength, tls, sites, missing, plugins }: PortLine,
+): Piece[][] {
+  const first = isShort(pages) ? (said.split(/[\r\n]/, 1)[0] ?? '') : said;
+  const text = first.slice(0, maxSaidLength);
+  const more = text.length < saidLength && !isShort(pages) ? ` … ${numberText(saidLength)} characters` : '';
+  const notes = [more, tls, sites, missing, plugins === '' ? '' : `Recorded by ${plugins}.`];
+  return [
+    ...(text === '' ? [] : [[plain(controlText(text), styles.monoSmall)]]),
+    ...notes.filter((note) => note !== '').map((note) => [plain(note, styles.note)]),
+  ];
 }
 
 const controlTexts: Record<string, string> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
@@ -236,17 +232,6 @@ function controlText(text: string): string {
   return text.replace(/[\r\n\t]/g, (character) => controlTexts[character] as string);
 }
 
-const findingColumns = columns(
-  { width: 54, head: 'Severity' },
-  { width: 104, head: 'ID', maxLines: 3 },
-  { width: 151, head: 'Title', maxLines: 4 },
-  { width: 54, head: 'Port', maxLines: 3 },
-  { width: 60, head: 'Class' },
-  { width: 30, head: 'CVSS', align: 'right', style: styles.number },
-  { width: 22, head: 'Fix', align: 'right', style: styles.number },
-  { width: 24, head: 'Page', align: 'right', style: styles.number },
-);
-
 function drawFindings(pages: ReportPages, block: HostBlock): void {
   const { flow } = pages;
   const all = block.findings.length + block.findingsLeft;
@@ -254,10 +239,11 @@ function drawFindings(pages: ReportPages, block: HostBlock): void {
   const shown = isCut ? worstFirst(block.findings).slice(0, maxFindings) : block.findings;
   if (shown.length > 0) {
     const order = isCut ? 'worst first' : 'in order of the fix list';
-    innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, ${order}`);
-    const table = new Table(flow, findingColumns);
-    for (const line of shown) table.row(findingCells(pages, line));
-    table.end();
+    if (!isShort(pages) || isCut) innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, ${order}`);
+    factList(
+      flow,
+      severities.flatMap((severity) => severityFact(pages, severity, shown)),
+    );
   }
   if (shown.length < all)
     footnote(flow, moreText(all - shown.length, 'more line of findings', 'more lines of findings'));
@@ -268,18 +254,23 @@ function worstFirst(findings: readonly HostFindingLine[]): HostFindingLine[] {
   return findings.toSorted((a, b) => byWorst(urgencyOfKind(a.kind, a.class), urgencyOfKind(b.kind, b.class)));
 }
 
-function findingCells(pages: ReportPages, { kind, action, ports, class: name }: HostFindingLine) {
+/** The IDs of one severity in one paragraph: titles and evidence stand with the findings. */
+function severityFact(pages: ReportPages, severity: Severity, shown: readonly HostFindingLine[]): Fact[] {
+  const lines = shown.filter(({ kind }) => kind.severity === severity);
+  if (lines.length === 0) return [];
+  const pieces = lines.map((line) => findingPieces(pages, line));
+  return [{ label: severityWord(severity), value: joinPieces(pieces, plain(', ', styles.cell)) }];
+}
+
+/** `CVE-2023-38408 22/tcp possible, page 8` */
+function findingPieces(pages: ReportPages, { kind, ports, class: name }: HostFindingLine): Piece[] {
   const { flow, accent } = pages;
-  const link = { anchor: fixAnchor(action) };
+  const hasEntry = flow.places.has(kind.anchor);
+  const id = whole(kind.id, hasEntry ? colored(styles.monoSmall, accent) : styles.monoSmall);
   return [
-    severityPieces(kind.severity),
-    [whole(kind.id, styles.monoSmall)],
-    [plain(kind.title, styles.cell), ...(kind.exploited ? [gap(4), exploitedChip(flow.faces)] : [])],
-    [plain(listedPorts(ports), styles.monoSmall)],
-    classPieces(name),
-    cvssText(kind.cvss?.score),
-    [{ ...plain(numberText(action), colored(styles.number, accent)), link }],
-    [pageNumber(pages, kind.anchor, styles.number)],
+    hasEntry ? { ...id, link: { anchor: kind.anchor } } : id,
+    plain(` ${listedPorts(ports)}${name === 'certain' ? '' : ` ${name}`}`, styles.cellThird),
+    ...(kind.exploited ? [gap(4), exploitedChip(flow.faces)] : []),
   ];
 }
 

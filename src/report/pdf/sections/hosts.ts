@@ -12,7 +12,7 @@ import { type Piece, plain, whole } from '../type/text-layout.ts';
 import { drawHostBlock } from './host-block.ts';
 import { hostNamePieces } from './host-name.ts';
 import { listedSections } from './listed-sections.ts';
-import { closeSection, openSection, soFar } from './section.ts';
+import { closeSection, isShort, openSection, soFar } from './section.ts';
 
 /** Reports of more hosts have no block per host. */
 const maxBlocks = 200;
@@ -32,11 +32,13 @@ export async function* drawHosts(pages: ReportPages): AsyncGenerator<void> {
   const hasBlocks = report.hosts.all <= maxBlocks;
   openSection(pages, 'hosts');
   lead(pages.flow, report.leads.hosts);
-  drawWorst(pages, hasBlocks);
-  if (!hasBlocks) drawNetworks(pages);
-  yield;
-  yield* drawIndex(pages, hasBlocks);
-  if (hasBlocks && report.hosts.withFindings > 0) yield* drawBlocks(pages);
+  if (!isShort(pages)) {
+    drawWorst(pages, hasBlocks);
+    if (!hasBlocks) drawNetworks(pages);
+    yield;
+    yield* drawIndex(pages, hasBlocks);
+  }
+  if (isShort(pages) || (hasBlocks && report.hosts.withFindings > 0)) yield* drawBlocks(pages);
   closeSection(pages);
   yield;
 }
@@ -241,13 +243,11 @@ class NetworkBookmarks {
 
 async function* drawBlocks(pages: ReportPages): AsyncGenerator<void> {
   const { flow, report, source } = pages;
-  partHeading(
-    flow,
-    'Hosts with findings',
-    `${numberText(report.hosts.withFindings)}, in address order${soFar(pages)}`,
-  );
+  const all = isShort(pages);
+  const count = numberText(all ? report.hosts.all : report.hosts.withFindings);
+  partHeading(flow, all ? 'All hosts' : 'Hosts with findings', `${count}, in address order${soFar(pages)}`);
   for await (const block of hostBlocks(report, source.rows())) {
-    if (!hasFindings(block)) continue;
+    if (!all && !hasFindings(block)) continue;
     yield* drawHostBlock(pages, block);
   }
 }

@@ -5,7 +5,8 @@ import { columns, Table } from '../flow/table.ts';
 import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
 import { plain, whole } from '../type/text-layout.ts';
-import { closeSection, openSection, pageNumber, sectionAnchor } from './section.ts';
+import { drawMarks } from './contents.ts';
+import { closeSection, isShort, openSection, pageNumber, sectionAnchor } from './section.ts';
 
 /** How the scan was made, so that it can be repeated. */
 export function* drawMethodology(pages: ReportPages): Generator<void> {
@@ -27,6 +28,7 @@ export function* drawMethodology(pages: ReportPages): Generator<void> {
     paragraph(flow, [plain(methodology.notice, styles.bodySecond)], { before: 8, after: 8 });
   }
   templateBlock(flow, options.template?.blocks.methodology);
+  if (isShort(pages)) drawMarks(pages);
   closeSection(pages);
   yield;
 }
@@ -53,10 +55,17 @@ const moduleColumns = columns(
   { width: 56, head: 'Time', align: 'right', style: styles.number },
 );
 
-function drawModules({ flow }: ReportPages, { modules, plugins }: Methodology): void {
-  if (modules.length === 0) return;
+function drawModules(pages: ReportPages, { modules: all, plugins }: Methodology): void {
+  if (all.length === 0) return;
+  const { flow } = pages;
   const note = plugins.length === 0 ? ', no plugins' : '';
-  partHeading(flow, 'Modules', `${numberText(modules.length)}${note}`);
+  partHeading(flow, 'Modules', `${numberText(all.length)}${note}`);
+  const isUsual = (module: Methodology['modules'][number]) => module.status === 'completed' && !module.error;
+  const usual = isShort(pages) ? all.filter(isUsual) : [];
+  const names = usual.map(({ module_type, version }) => `${module_type} ${version ?? unknownText}`);
+  if (names.length > 0) paragraph(flow, [plain(`Completed: ${names.join(', ')}.`, styles.cellSecond)]);
+  const modules = all.filter((module) => !usual.includes(module));
+  if (modules.length === 0) return;
   const table = new Table(flow, moduleColumns);
   for (const { module_type, version, status, items_in, items_out, error, seconds } of modules) {
     table.row([

@@ -10,27 +10,40 @@ export function sectionAnchor(name: SectionName): string {
   return `section-${name}`;
 }
 
-/** Begins a section on a new page. The caller ends it with `closeSection`. */
+/** Sections of a short report follow each other where at least this many points are left. */
+const leastStart = 240;
+/** Hosts of a short report. */
+const maxShortHosts = 25;
+
+/** Whether each finding and host takes a few lines instead of tables of its own. */
+export function isShort({ report }: ReportPages): boolean {
+  return report.hosts.all <= maxShortHosts;
+}
+
+const ownPage: readonly SectionName[] = ['summary', 'fixes'];
+
+/** Begins a section, in a short report on the page of the one before. The caller ends it with `closeSection`. */
 export function openSection(pages: ReportPages, name: SectionName): void {
   const { title } = listedSections[name];
-  openPage(pages, title, sectionAnchor(name));
+  openPage(pages, title, sectionAnchor(name), isShort(pages) && !ownPage.includes(name));
 }
 
 /** A new page with a title, the running head and a bookmark; opens an element `Sect`. */
-export function openPage({ flow }: ReportPages, title: string, anchor: string): void {
+export function openPage({ flow }: ReportPages, title: string, anchor: string, goesOn = false): void {
   const { sheet } = flow;
   flow.setContinued(null);
   flow.setHead(title);
-  flow.newPage();
+  if (!goesOn || flow.remaining < leastStart) flow.newPage();
+  else flow.space(34);
   sheet.open('Sect');
-  flow.places.record(anchor, sheet.page);
-  sheet.anchor(anchor, 0);
-  sheet.bookmark(title, 0, 0);
   const [line] = layoutText(flow.faces, [plain(title, styles.h1)], contentWidth, { maxLines: 1 });
   flow.place({
     height: styles.h1.line,
     after: 12,
     draw: (y) => {
+      flow.places.record(anchor, sheet.page);
+      sheet.anchor(anchor, goesOn ? y - 8 : 0);
+      sheet.bookmark(title, 0, goesOn ? y - 8 : 0);
       sheet.open('H1');
       if (line) drawLine(sheet, line, flow.left, y + baselineOf(styles.h1));
       sheet.close();
