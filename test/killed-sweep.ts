@@ -34,6 +34,8 @@ export interface SweepPosition {
   hosts: string[];
   key: number[];
   counter: number;
+  /** Ports that come first. */
+  leading: number[];
 }
 
 export interface SweepEnd {
@@ -91,10 +93,10 @@ function print(line: SweepPosition | SweepEnd): void {
 
 /** Where the first chunk is; null before there is one. */
 function positionOf(state: NonNullable<Saved['state']>): SweepPosition | null {
-  if ('pairs' in state) return { hosts: [], key: [], counter: 0 };
-  const { batches } = 'pieces' in state ? state.pieces : state.state;
+  if ('pairs' in state) return { hosts: [], key: [], counter: 0, leading: [] };
+  const { batches, leading = [] } = 'pieces' in state ? state.pieces : state.state;
   const part = batches[0]?.slices[0]?.parts[0];
-  return part ? { hosts: part.hosts, key: [...part.key], counter: part.counter } : null;
+  return part ? { hosts: part.hosts, key: [...part.key], counter: part.counter, leading } : null;
 }
 
 const timer = setInterval(() => {

@@ -6,27 +6,22 @@ import { onAbort } from '../../net/abort.ts';
 import { mostConcurrency } from '../../net/adaptive/concurrency.ts';
 import { furtherShare, furtherTries } from '../../net/adaptive/late-responses.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
-import {
-  type PermutationKey,
-  permutation,
-  randomPermutationKey,
-} from '../../net/packets/frame/permutation.ts';
+import { type PermutationKey, randomPermutationKey } from '../../net/packets/frame/permutation.ts';
 import { dropsProbes, type SweepJob, type SweepOutcome } from '../../net/tcp/sweep-job.ts';
 import type { IteratorState } from '../address-iterator.ts';
 import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { HostBatches } from './host-batches.ts';
 import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
-import { plannedTcpPorts } from './port-plan.ts';
+import { HostTurns, type TurningHost } from './host-turns.ts';
+import { PortOrder } from './port-order.ts';
+import { likelyFirst, plannedTcpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { SlicedScan, type SlicedScanState } from './sliced-scan.ts';
 import { connectSlowly, errorOfPort, isSilence } from './slow-connections.ts';
 import { maxSlowHosts, maxSlowProbes, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { SweepLanes } from './sweep-lanes.ts';
 import { acceptsEveryPort, beganToAccept } from './tarpit.ts';
-
-/** Hosts swept concurrently, so that no single host gets all probes at once. */
-const hostWindow = 64;
 
 /** Packets per second up to which sockets of Node.js perform about as well as threads, which take 30 MB more. */
 const socketRate = 20_000;
@@ -142,16 +137,10 @@ interface SweepPlan extends HostSource {
   net: NetworkGate;
 }
 
-/** A host in the window. */
-interface HostSweep {
+/** A host in progress; `again` are ports in progress when the scan was interrupted: their outcome is unknown. */
+interface HostSweep extends TurningHost {
   ip: string;
-  /** Position of the next port in the shuffled order, counted from `first`. */
-  next: number;
-  /** Start position of this host in the shuffled order. */
-  first: number;
   finished: number;
-  /** Ports in progress when the scan was interrupted: their outcome is unknown. */
-  again: number[];
   /** Ports in progress. */
   pending: Set<number>;
   /** Ports that responded only to a retry. */
@@ -173,6 +162,8 @@ interface HostSweep {
 interface SweepState {
   /** Key of the port permutation. */
   key: PermutationKey;
+  /** Ports that come before the others; none in a checkpoint of an earlier version. */
+  leading?: number[];
   walk: IteratorState | null;
   hosts: (Pick<HostSweep, 'ip' | 'next' | 'first' | 'finished' | 'counts'> & {
     openRun?: number;
@@ -208,15 +199,14 @@ class Sweep {
   #ctx: SweepRecord;
   #data: DataContext;
   #plan: SweepPlan;
-  /** The planned ports in random order. */
-  #order: Uint16Array;
-  #window: HostSweep[] = [];
+  readonly #order: PortOrder;
+  readonly #leading: ReadonlySet<number>;
+  readonly #turns: HostTurns<HostSweep>;
   /** Hosts with an unfinished pair. */
   #unfinished = new Map<string, HostSweep>();
   readonly #earlier: EarlierHosts;
   readonly #unreachable = new UnreachableHosts();
   readonly #key: PermutationKey;
-  #turn = 0;
   #sourceEnded = false;
   #sourceError: unknown = null;
   #pulling = false;
@@ -233,10 +223,9 @@ class Sweep {
     this.#key = saved?.key ?? randomPermutationKey();
     const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
     this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
-    this.#order = Uint16Array.from(
-      permutation(plan.ports.length, this.#key),
-      (index) => plan.ports[index] as number,
-    );
+    this.#leading = new Set(saved ? saved.leading : likelyFirst(plan.ports));
+    this.#order = new PortOrder(plan.ports, this.#key, (port) => this.#leading.has(port));
+    this.#turns = new HostTurns(this.#order);
     const underWay = (saved?.hosts ?? []).map(({ ip }) => ip);
     this.#earlier = new EarlierHosts({ ctx, protocol: 'tcp', underWay, walk: plan.walk });
     for (const { slow = [], retry, further = 0, openRun = 0, rejected, ...host } of saved?.hosts ?? [])
@@ -264,7 +253,7 @@ class Sweep {
         ...(retry && { retry: retry.state() }),
       }),
     );
-    return { key: this.#key, walk: this.#plan.walk?.state() ?? null, hosts };
+    return { key: this.#key, leading: [...this.#leading], walk: this.#plan.walk?.state() ?? null, hosts };
   }
 
   async run(lanes: SweepLanes): Promise<void> {
@@ -297,7 +286,8 @@ class Sweep {
   async #observe(sweep: HostSweep, port: number): Promise<PortObservation> {
     const host = sweep.ip;
     const options = { timeoutMs: this.#plan.timeoutMs, signal: this.#ctx.signal };
-    let observation = await this.#plan.net.probeTcp(host, port, { ...options, attempt: 'first' });
+    const first = { ...options, attempt: 'first', isLeading: this.#leading.has(port) } as const;
+    let observation = await this.#plan.net.probeTcp(host, port, first);
     for (let tries = 1; this.#isTriedAgain(sweep, observation, tries); tries++) {
       // An error came and only its errno is known: this time it is asked for.
       const explains = !isSilence(observation);
@@ -395,17 +385,9 @@ class Sweep {
   /** The next pair of the hosts in the window, round-robin, or null if the window has none. */
   #nextPair(): { host: HostSweep; port: number } | null {
     this.#pullHosts();
-    if (this.#window.length === 0) return null;
-    this.#turn = (this.#turn + 1) % this.#window.length;
-    const host = this.#window[this.#turn] as HostSweep;
-    const port = host.again.pop() ?? (this.#order[(host.first + host.next++) % this.#order.length] as number);
-    host.pending.add(port);
-    if (this.#isHandedOut(host)) this.#window.splice(this.#turn, 1);
-    return { host, port };
-  }
-
-  #isHandedOut(host: HostSweep): boolean {
-    return host.next === this.#order.length && host.again.length === 0;
+    const pair = this.#turns.next();
+    pair?.host.pending.add(pair.port);
+    return pair;
   }
 
   async #awaitPair(): Promise<{ host: HostSweep; port: number } | null> {
@@ -423,7 +405,7 @@ class Sweep {
 
   /** Fills the window from the source; does not wait for hosts that are yet to be discovered. */
   #pullHosts(): void {
-    while (this.#window.length < hostWindow && !this.#pulling && !this.#sourceEnded) {
+    while (this.#turns.hasRoom && !this.#pulling && !this.#sourceEnded) {
       const next = this.#plan.hosts.next();
       if (!(next instanceof Promise)) this.#take(next);
       else {
@@ -475,7 +457,7 @@ class Sweep {
 
   #enter(host: HostSweep): void {
     this.#unfinished.set(host.ip, host);
-    if (!this.#isHandedOut(host)) this.#window.push(host);
+    this.#turns.add(host);
   }
 
   /** After a cancel: counts the unfinished pairs of the hosts in the window as not tried. */

@@ -86,17 +86,16 @@ it('sweeps and covers silent hosts once, although the scan is killed twice', asy
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const saved = (scan: SlicedScan) => JSON.parse(JSON.stringify(scan.state())) as SlicedScanState;
 
-  // Four batches of hosts with three slices of ports each: more jobs than run side by side.
+  // Four batches of hosts with four slices of ports each, the likely ones first: more jobs than run side by side.
   const first = runOf(null, coverage, () => never);
   await turn();
   const afterFirst = saved(first.scan);
   expect(afterFirst.batches.length).toBeGreaterThan(1);
 
   // The resumed sweep is done with a batch before the walk gives its hosts again; then all stands still.
-  let jobs = 0;
+  const done = afterFirst.batches[0]?.hosts[0]?.ip ?? '';
   const second = runOf(afterFirst, coverage, async (hosts, port) => {
-    jobs += 1;
-    if (jobs > 3) return await never;
+    if (!hosts.includes(done)) return await never;
     note(hosts, port);
   });
   for (let turns = 0; turns < 20; turns++) await turn();
@@ -104,9 +103,32 @@ it('sweeps and covers silent hosts once, although the scan is killed twice', asy
   expect(coverage.filtered).toBe(64 * ports.length);
 
   await runOf(afterSecond, coverage, async (hosts, port) => void note(hosts, port)).ended;
-  expect(new Set(swept).size).toBe(256 * 3);
-  expect(swept).toHaveLength(256 * 3);
+  expect(new Set(swept).size).toBe(256 * 4);
+  expect(swept).toHaveLength(256 * 4);
   expect(coverage).toEqual({ open: 0, closed: 0, filtered: 256 * ports.length, not_tried: 0 });
+});
+
+it('sweeps the likely ports of all hosts before the other ports of any', async () => {
+  const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const jobs: { hosts: number; first: number }[] = [];
+  const sweep = async (hosts: string[], first: number) => void jobs.push({ hosts: hosts.length, first });
+  await runOf(null, coverage, sweep).ended;
+  expect(jobs.slice(0, 4)).toEqual(Array(4).fill({ hosts: 64, first: 443 }));
+  expect(jobs.slice(4).every(({ first }) => first !== 443)).toBe(true);
+  expect(coverage).toEqual({ open: 0, closed: 0, filtered: 256 * ports.length, not_tried: 0 });
+});
+
+it('continues a checkpoint of an earlier version with its slices', async () => {
+  const coverage = { open: 0, closed: 0, filtered: 0, not_tried: 0 };
+  const hosts = Array.from({ length: 64 }, (_, at) => ({ ip: `10.9.0.${at}` }));
+  const counts = hosts.map(() => [0, 0, 4096, 0]);
+  const slices = [{ slice: 2, parts: [] }];
+  const before: SlicedScanState = { walk: null, batches: [{ hosts, counts, slices }] };
+  const firsts: number[] = [];
+  const { scan, ended } = runOf(before, coverage, async (_hosts, first) => void firsts.push(first));
+  expect(scan.state().leading).toEqual([]);
+  await ended;
+  expect(firsts[0]).toBe(8193);
 });
 
 it.each([

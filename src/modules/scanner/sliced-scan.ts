@@ -16,6 +16,7 @@ import { UntriedHosts } from '../untried-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import type { HostBatches } from './host-batches.ts';
 import { type PackedPart, packed, unpacked } from './packed-progress.ts';
+import { likelyFirst } from './port-plan.ts';
 import { maxSlowHosts, type SlowProbe, SlowRetry, type SlowRetryState } from './slow-retry.ts';
 import { acceptsEveryPort, beganToAccept } from './tarpit.ts';
 
@@ -23,6 +24,8 @@ import { acceptsEveryPort, beganToAccept } from './tarpit.ts';
 const jobsAtOnce = 8;
 /** Maximum number of unread open ports; beyond that, no further job starts. */
 const maxWaiting = 20_000;
+/** Hosts whose leading ports are swept before the other ports of all of them; bounds their memory and the checkpoint. */
+export const maxHostsAhead = 1024;
 
 interface SweepOptions {
   retries: number;
@@ -51,6 +54,8 @@ export interface SlicedScanInput {
 /** Progress of a scan in a checkpoint. */
 export interface SlicedScanState {
   walk: IteratorState | null;
+  /** Ports that come before the others, in the order of the slices; none in a checkpoint of an earlier version. */
+  leading?: number[];
   batches: {
     hosts: SweepHost[];
     counts: number[][];
@@ -95,11 +100,22 @@ interface Batch {
   running: number;
 }
 
+/** A slice that waits to be swept. */
+interface Waiting {
+  batch: Batch;
+  slice: number;
+}
+
 /** Sweeps hosts x ports in pieces that fit the engine. */
 export class SlicedScan {
   readonly #input: SlicedScanInput;
+  /** The leading ones first, then ascending. */
   readonly #ports: Uint16Array;
+  readonly #leading: readonly number[];
   readonly #batches = new Set<Batch>();
+  /** Slices of leading ports, and the others. */
+  readonly #first: Waiting[] = [];
+  readonly #rest: Waiting[] = [];
   readonly #untried = new UntriedHosts();
   readonly #unreachable = new UnreachableHosts();
   readonly #earlier: EarlierHosts;
@@ -108,10 +124,13 @@ export class SlicedScan {
   #pairsDone = 0;
   #wake: (() => void) | null = null;
   #active = 0;
+  #isPumping = false;
 
   constructor(input: SlicedScanInput) {
     this.#input = input;
-    this.#ports = Uint16Array.from(input.ports);
+    this.#leading = input.before ? (input.before.leading ?? []) : likelyFirst(input.ports);
+    const leading = new Set(this.#leading);
+    this.#ports = Uint16Array.from([...leading, ...input.ports.filter((port) => !leading.has(port))]);
     const underWay = (input.before?.batches ?? []).flatMap(({ hosts }) => hosts.map(({ ip }) => ip));
     this.#earlier = new EarlierHosts({ ctx: input.ctx, protocol: 'tcp', underWay, walk: input.hosts.walk });
   }
@@ -133,19 +152,21 @@ export class SlicedScan {
         })),
       }),
     );
-    return { walk: this.#input.hosts.walk?.state() ?? null, batches };
+    return { walk: this.#input.hosts.walk?.state() ?? null, leading: [...this.#leading], batches };
   }
 
   async run(): Promise<void> {
     if (this.#ports.length === 0) return;
     const { ctx, hosts, before } = this.#input;
-    for (const saved of before?.batches ?? []) await this.#begin(restoredBatch(saved));
+    for (const saved of before?.batches ?? []) await this.#enter(restoredBatch(saved));
     for await (const found of hosts) {
       const fresh = found.filter(({ ip }) => !this.#earlier.isUnderWay(ip) && !this.#isRecorded(ip));
-      if (fresh.length > 0) await this.#begin(this.#newBatch(fresh));
+      if (fresh.length > 0) await this.#enter(this.#newBatch(fresh));
+      while (this.#hasQueue && this.#hostsAhead >= maxHostsAhead) await this.#event();
       if (ctx.signal.aborted || this.#failure) break;
     }
-    while (this.#active > 0) await this.#event();
+    while (this.#active > 0 || this.#hasQueue) await this.#event();
+    if (ctx.signal.aborted) for (const batch of this.#batches) await this.#finish(batch);
     this.#untried.warn(ctx);
     this.#unreachable.warn(ctx);
     ctx.signal.throwIfAborted();
@@ -159,7 +180,6 @@ export class SlicedScan {
   }
 
   #newBatch(hosts: SweepHost[]): Batch {
-    const slices = Math.ceil(this.#ports.length / this.#sliceSize(hosts.length));
     return {
       hosts,
       counts: new Map(hosts.map(({ ip }) => [ip, [0, 0, 0, 0]])),
@@ -168,7 +188,7 @@ export class SlicedScan {
       problems: new Map(),
       suddenlyOpen: new Set(),
       zeroWindows: new Map(),
-      left: new Map(Array.from({ length: slices }, (_, slice) => [slice, null])),
+      left: new Map(Array.from({ length: this.#slices(hosts.length) }, (_, slice) => [slice, null])),
       slow: new Map(),
       running: 0,
     };
@@ -179,24 +199,80 @@ export class SlicedScan {
     return Math.min(this.#ports.length, Math.max(1, Math.floor(maxChunkEndpoints / hosts)));
   }
 
-  /** Starts all jobs of a batch as there is room; the last one publishes its hosts. */
-  async #begin(batch: Batch): Promise<void> {
+  /** Number of leading ports in a slice of their own: they lead within the slice where one holds all ports. */
+  #apart(hosts: number): number {
+    return this.#sliceSize(hosts) < this.#ports.length ? this.#leading.length : 0;
+  }
+
+  #slices(hosts: number): number {
+    const apart = this.#apart(hosts);
+    return (apart > 0 ? 1 : 0) + Math.ceil((this.#ports.length - apart) / this.#sliceSize(hosts));
+  }
+
+  #portsOf(slice: number, hosts: number): Uint16Array {
+    const apart = this.#apart(hosts);
+    if (apart > 0 && slice === 0) return this.#ports.slice(0, apart);
+    const size = this.#sliceSize(hosts);
+    const from = apart + (slice - (apart > 0 ? 1 : 0)) * size;
+    return this.#ports.slice(from, from + size);
+  }
+
+  /** Sweeps the slices of a batch as there is room; the last one publishes its hosts. */
+  async #enter(batch: Batch): Promise<void> {
     this.#batches.add(batch);
-    for (const [slice, restored] of batch.left) {
-      while (this.#active >= jobsAtOnce || this.#waiting > maxWaiting) await this.#event();
-      if (this.#failure) return;
+    for (const slice of batch.left.keys()) {
+      const isLeading = slice === 0 && this.#leading.length > 0;
+      (isLeading ? this.#first : this.#rest).push({ batch, slice });
+    }
+    if (batch.left.size === 0) await this.#finish(batch);
+    this.#pump();
+  }
+
+  get #hasQueue(): boolean {
+    const isEnded = this.#input.ctx.signal.aborted || this.#failure;
+    return !isEnded && this.#first.length + this.#rest.length > 0;
+  }
+
+  get #hostsAhead(): number {
+    let hosts = 0;
+    for (const batch of this.#batches) hosts += batch.hosts.length;
+    return hosts;
+  }
+
+  /** Starts jobs: at once those of leading ports, the others after those of all batches that are there already. */
+  #pump(): void {
+    this.#start(this.#first);
+    if (this.#leading.length === 0) this.#start(this.#rest);
+    else if (this.#rest.length > 0) this.#pumpLater();
+  }
+
+  #pumpLater(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    setImmediate(() => {
+      this.#isPumping = false;
+      this.#start(this.#first);
+      this.#start(this.#rest);
+    });
+  }
+
+  #start(queue: Waiting[]): void {
+    while (this.#hasQueue && this.#active < jobsAtOnce && this.#waiting <= maxWaiting) {
+      const next = queue.shift();
+      if (!next) return;
+      const { batch, slice } = next;
       this.#active += 1;
       batch.running += 1;
-      this.#job(batch, slice, restored)
+      this.#job(batch, slice, batch.left.get(slice) ?? null)
         .catch((error: unknown) => {
           this.#failure ??= error;
         })
         .finally(() => {
           this.#active -= 1;
+          this.#pump();
           this.#wake?.();
         });
     }
-    if (batch.left.size === 0) await this.#finish(batch);
   }
 
   #event(): Promise<void> {
@@ -207,13 +283,13 @@ export class SlicedScan {
 
   async #job(batch: Batch, slice: number, restored: SweepProgress | null): Promise<void> {
     const { ctx } = this.#input;
-    const size = this.#sliceSize(batch.hosts.length);
-    const ports = this.#ports.slice(slice * size, (slice + 1) * size);
+    const ports = this.#portsOf(slice, batch.hosts.length);
     const pairs = batch.hosts.length * ports.length;
     let reported = 0;
     const job: SweepJob = {
       hosts: batch.hosts,
       ports,
+      leading: slice === 0 ? this.#leading.length : 0,
       retries: ctx.options.retries,
       timeoutMs: ctx.options.timeout,
       signal: ctx.signal,
@@ -258,7 +334,8 @@ export class SlicedScan {
     const host = batch.hosts.find(({ ip }) => ip === outcome.host);
     if (!outcome.silent || !host) return;
     const probe: SlowProbe = async (ports, perSecond, progress) => {
-      const again = { ...job, hosts: [host], ports: Uint16Array.from(ports), retries: 0, listsSilent: true };
+      const only = { hosts: [host], ports: Uint16Array.from(ports), leading: 0 };
+      const again = { ...job, ...only, retries: 0, listsSilent: true };
       const side = this.#sideBySide(batch);
       const [slow] = await this.#input.sweep({ ...again, ...progress }, side, perSecond / side);
       this.#advance(0);
@@ -274,7 +351,7 @@ export class SlicedScan {
 
   /** Runs jobs with ports of the same hosts concurrently. */
   #sideBySide({ hosts }: Batch): number {
-    return Math.min(jobsAtOnce, Math.ceil(this.#ports.length / this.#sliceSize(hosts.length)));
+    return Math.min(jobsAtOnce, this.#slices(hosts.length));
   }
 
   #publish(host: string, port: number, reason: string): void {
@@ -287,6 +364,7 @@ export class SlicedScan {
       })
       .finally(() => {
         this.#waiting -= 1;
+        this.#pump();
         this.#wake?.();
       });
   }

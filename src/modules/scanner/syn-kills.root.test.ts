@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../test/installed.ts';
 import type { KilledSweep, SweepEnd, SweepPosition } from '../../../test/killed-sweep.ts';
 import { canMakeNamespaces, Namespace } from '../../net/packets/fixtures/namespace.ts';
-import { mix, permutationShape } from '../../net/packets/frame/permutation.ts';
+import { EndpointOrder } from '../../net/packets/frame/endpoint-order.ts';
 
 const script = fileURLToPath(new URL('../../../test/killed-sweep.ts', import.meta.url));
 const hasNft = isInstalled('nft');
@@ -86,14 +86,14 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
   it('probes no pair again that a checkpoint has behind it, in the first try and in a further one', async () => {
     // 20 hosts, of which two respond.
     host.exec('nft', 'add rule ip trial input ip daddr 127.0.0.3-127.0.0.20 drop');
-    const ports = Array.from({ length: 300 }, (_, at) => 2000 + at);
+    const planned = Array.from({ length: 300 }, (_, at) => 2000 + at);
     const { kills, end, syns } = await sweep(
       {
         targets: '127.0.0.1-127.0.0.20',
         listening: 10,
         config: { ports: '2000-2299', rate: 4000, retries: 1 },
       },
-      // A walk of 8,192 counters for 6,000 pairs: one kill in the first try, one in the second.
+      // 8,256 counters for 6,000 pairs, of which the 60 of the three likely ports come first: one kill in each try.
       [2000, 11_000].map((counter) => ({ counter, packets: 0 })),
     );
     expect(end).toEqual({
@@ -102,11 +102,13 @@ describe.skipIf(!canMakeNamespaces || !hasNft)('a sweep that is killed', () => {
     });
     for (const [nth, { at, syns: before }] of kills.entries()) {
       const after = kills[nth + 1]?.syns ?? syns;
-      const { mask, shift } = permutationShape(6000);
-      const triesLeft = at.counter <= mask ? 1 : 0;
-      const behind = Array.from({ length: at.counter - (triesLeft === 1 ? 0 : mask + 1) }, (_, counter) =>
-        mix(counter, at.key, mask, shift),
-      ).filter((endpoint) => endpoint < 6000);
+      expect(at.leading).toEqual([2049, 2181, 2222]);
+      const ports = [...at.leading, ...planned.filter((port) => !at.leading.includes(port))];
+      const order = new EndpointOrder({ hosts: 20, ports: 300, leading: 3 }, at.key);
+      const triesLeft = at.counter < order.length ? 1 : 0;
+      const behind = Array.from({ length: at.counter - (triesLeft === 1 ? 0 : order.length) }, (_, counter) =>
+        order.at(counter),
+      ).filter((endpoint) => endpoint >= 0);
       expect(behind.length).toBeGreaterThan(1000);
       const again = behind.filter((endpoint) => {
         const pair = `${at.hosts[Math.floor(endpoint / 300)]} ${ports[endpoint % 300]}`;

@@ -5,15 +5,12 @@ import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
 import { udpPayloads } from '../../knowledge/requests/udp-payloads.ts';
 import type { UdpOutcome, UdpTask } from '../../net/gate/gate.ts';
-import {
-  type PermutationKey,
-  permutation,
-  randomPermutationKey,
-} from '../../net/packets/frame/permutation.ts';
+import { type PermutationKey, randomPermutationKey } from '../../net/packets/frame/permutation.ts';
 import type { IteratorState } from '../address-iterator.ts';
 import { UnreachableHosts } from '../unreachable-hosts.ts';
 import { EarlierHosts } from './earlier-hosts.ts';
 import { type HostSource, hostSource, type SweepRecord } from './host-source.ts';
+import { PortOrder } from './port-order.ts';
 import { plannedUdpPorts } from './port-plan.ts';
 import type { scanOptions } from './scan-options.ts';
 import { acceptsEveryPort } from './tarpit.ts';
@@ -78,27 +75,6 @@ interface SweepState {
   key: PermutationKey;
   walk: IteratorState | null;
   hosts: SavedHost[];
-}
-
-/** The planned ports in random order, those with a payload first: they reveal most, so they get most time. */
-class PortOrder {
-  readonly length: number;
-  readonly #withPayload: number[];
-  readonly #others: number[];
-
-  constructor(ports: readonly number[], key: PermutationKey) {
-    const shuffled = Array.from(permutation(ports.length, key), (index) => ports[index] as number);
-    this.length = ports.length;
-    this.#withPayload = shuffled.filter(hasPayload);
-    this.#others = shuffled.filter((port) => !hasPayload(port));
-  }
-
-  /** @param first start position of a host: hosts are not all probed on the same port at the same time */
-  at(position: number, first: number): number {
-    const { length } = this.#withPayload;
-    if (position < length) return this.#withPayload[(first + position) % length] as number;
-    return this.#others[(first + position) % this.#others.length] as number;
-  }
 }
 
 function hasPayload(port: number): boolean {
@@ -197,7 +173,8 @@ class UdpSweep {
     this.#data = data;
     this.#plan = plan;
     this.#key = saved?.key ?? randomPermutationKey();
-    this.#order = new PortOrder(plan.ports, this.#key);
+    // Ports with a payload reveal most, so they get most time.
+    this.#order = new PortOrder(plan.ports, this.#key, hasPayload);
     const before = saved?.hosts.reduce((sum, host) => sum + host.finished, 0) ?? 0;
     this.#pairsDone = before + (plan.walk?.settled ?? 0) * plan.ports.length;
     this.#restored = (saved?.hosts ?? []).map((host) => this.#enter(host));

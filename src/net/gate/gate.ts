@@ -120,6 +120,8 @@ export interface ProbeOptions {
   signal: AbortSignal;
   /** Of a sweep: an adaptive rate follows the responses to first attempts, and to further ones where these were silent. */
   attempt?: 'first' | 'further';
+  /** Its port is one of those that are tried first: another share of them responds than of the others. */
+  isLeading?: boolean;
   /** Also say which ICMP error came, and from where. */
   explains?: boolean;
 }

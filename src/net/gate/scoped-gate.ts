@@ -302,7 +302,8 @@ class ScopedGate implements ScanGate {
       const timeoutMs = Math.min(options.timeoutMs, pace.synMs);
       const inOrder = this.#admission.closesInOrder(port);
       const observing = probeTcp(opened, port, { ...options, ...pace, timeoutMs, inOrder });
-      if (options.attempt) this.#admission.rounds?.follow(opened, options.attempt, observing);
+      const group = options.isLeading ? `${opened} leading` : opened;
+      if (options.attempt) this.#admission.rounds?.follow(group, options.attempt, observing);
       const observation = await observing;
       this.#note(opened, observation);
       return observation;

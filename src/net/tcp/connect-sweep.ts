@@ -203,6 +203,7 @@ export class ConnectSweeper {
       scopes: Uint32Array.from(hosts, ({ address }) => (address.zone === null ? 0 : scopeIdOf(address.zone))),
       egress,
       ports: job.ports,
+      leading: job.leading,
       inOrder: [...job.ports].filter((port) => this.#input.closesInOrder(port)),
       tries: job.retries + 1,
       furtherTries: this.#input.adaptive && job.retries > 0 ? furtherTries : 0,

@@ -33,6 +33,8 @@ export interface SweepJob {
   /** At most `maxChunkHosts`, and with the ports at most `maxChunkEndpoints` endpoints. */
   hosts: readonly SweepHost[];
   ports: Uint16Array;
+  /** Number of ports, from the first on, that are probed before the others; 0 by default. */
+  leading?: number | undefined;
   /** Retries for a silent endpoint. */
   retries: number;
   timeoutMs: number;

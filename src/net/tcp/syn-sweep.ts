@@ -213,6 +213,7 @@ export class SynSweeper {
       family: route.family,
       hosts: addresses,
       ports: job.ports,
+      leading: job.leading,
       rung: route.link === 'ethernet' ? 'frame' : 'ip',
       link: route.index,
       source: route.source,

@@ -2,7 +2,8 @@ import type { Family } from '../../../domain/targets/address.ts';
 import type { SocketEgress } from '../../egress.ts';
 import type { ChunkState } from '../engine/chunk.ts';
 import { RejectionTable } from '../engine/rejection-table.ts';
-import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
+import { EndpointOrder } from '../frame/endpoint-order.ts';
+import type { PermutationKey } from '../frame/permutation.ts';
 
 /** Outcome of an endpoint. */
 export const verdict = {
@@ -31,6 +32,8 @@ export interface ConnectPlan {
   /** What the sockets are bound to; null = nothing. */
   egress: SocketEgress | null;
   ports: Uint16Array;
+  /** Number of ports, from the first on, that are probed before the others. */
+  leading?: number | undefined;
   /** Those of them whose connections end by a FIN, not by a reset. */
   inOrder: readonly number[];
   /** Tries for an endpoint that does not respond, at least 1. */
@@ -72,18 +75,15 @@ export class SharedPermutation {
   readonly #words: Int32Array;
   readonly #flags: Uint8Array;
   readonly #share: ConnectShare;
-  readonly #size: number;
-  readonly #mask: number;
-  readonly #shift: number;
+  readonly #order: EndpointOrder;
 
   constructor(share: ConnectShare) {
-    const { hosts, family, ports } = share.plan;
+    const { hosts, family, ports, leading = 0, key } = share.plan;
     const hostCount = hosts.length / (family === 4 ? 4 : 16);
     this.#share = share;
     this.#words = new Int32Array(share.memory, 0, words);
     this.#flags = new Uint8Array(share.memory, 4 * words, hostCount);
-    this.#size = hostCount * ports.length;
-    ({ mask: this.#mask, shift: this.#shift } = permutationShape(this.#size));
+    this.#order = new EndpointOrder({ hosts: hostCount, ports: ports.length, leading }, key);
   }
 
   static memory(hostCount: number): SharedArrayBuffer {
@@ -92,11 +92,16 @@ export class SharedPermutation {
 
   /** Number of positions taken by all threads. */
   get counter(): number {
-    return Math.min(Atomics.load(this.#words, place.next), this.#mask + 1);
+    return Math.min(Atomics.load(this.#words, place.next), this.#order.length);
+  }
+
+  /** Whether the endpoints of the leading ports have been taken. */
+  get isPastHead(): boolean {
+    return this.counter >= this.#order.head;
   }
 
   get exhausted(): boolean {
-    return Atomics.load(this.#words, place.next) > this.#mask;
+    return Atomics.load(this.#words, place.next) >= this.#order.length;
   }
 
   /** The next endpoint, with the number of its try; null at the end. */
@@ -104,9 +109,9 @@ export class SharedPermutation {
     const { plan, passedOver, triedBelow } = this.#share;
     while (!this.exhausted) {
       const counter = Atomics.add(this.#words, place.next, 1);
-      if (counter > this.#mask) return null;
-      const endpoint = mix(counter, plan.key, this.#mask, this.#shift);
-      if (endpoint >= this.#size || isSet(passedOver, endpoint)) continue;
+      if (counter >= this.#order.length) return null;
+      const endpoint = this.#order.at(counter);
+      if (endpoint < 0 || isSet(passedOver, endpoint)) continue;
       if (this.isDropped(Math.floor(endpoint / plan.ports.length))) continue;
       // Endpoints in progress at an interruption had a try without a known outcome.
       return { endpoint, tryNumber: counter < triedBelow ? Math.min(2, plan.tries) : 1 };

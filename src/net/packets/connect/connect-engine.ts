@@ -55,6 +55,8 @@ interface Running extends ConnectRun {
   chunk: ConnectChunk;
   /** Threads that have not finished it. */
   threads: number;
+  /** Its leading ports have been probed. */
+  isPastHead: boolean;
   resolve(state: ChunkState): void;
   reject(error: Error): void;
 }
@@ -151,6 +153,7 @@ export class ConnectEngine {
         ...run,
         chunk,
         threads: this.#threads.length,
+        isPastHead: chunk.walk.isPastHead,
         resolve: (state) => settle(() => resolve(state)),
         reject: (error) => settle(() => reject(error)),
       });
@@ -218,6 +221,10 @@ export class ConnectEngine {
   #settle({ id, endpoints, verdicts, rejections }: Extract<FromConnector, { type: 'settled' }>): void {
     const run = this.#running.get(id);
     if (!run) return;
+    if (!run.isPastHead && run.chunk.walk.isPastHead) {
+      run.isPastHead = true;
+      this.#regulator?.leaveHead();
+    }
     for (const [at, endpoint] of endpoints.entries()) {
       const reported = verdicts[at] as number;
       const outcome = reported & ~lateFlag;

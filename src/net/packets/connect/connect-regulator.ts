@@ -1,3 +1,4 @@
+import { startRate } from '../../../domain/packet-rate.ts';
 import { FirstRequests } from '../../adaptive/first-requests.ts';
 import { LateResponses } from '../../adaptive/late-responses.ts';
 import type { AdaptiveRate } from '../../adaptive/rate.ts';
@@ -9,6 +10,7 @@ const tickMs = 5;
 /** Adapts the rate of a scan to the responses to the first attempts of threads, which go out in random order. */
 export class ConnectRegulator {
   readonly #words: Int32Array;
+  readonly #rate: AdaptiveRate;
   readonly #late: LateResponses;
   readonly #first: FirstRequests;
   #timer: NodeJS.Timeout | null = null;
@@ -17,10 +19,17 @@ export class ConnectRegulator {
   constructor(words: Int32Array, rate: AdaptiveRate) {
     const now = performance.now();
     this.#words = words;
+    this.#rate = rate;
     this.#late = new LateResponses(rate, now);
     const two = (at: number) => words.subarray(at, at + 2);
     const counts = { sent: two(control.firstSent), responses: two(control.firstResponses) };
     this.#first = new FirstRequests(rate, counts, now);
+  }
+
+  /** Of the other ports another share responds than of the leading ones: it is learned at a rate that loses nothing. */
+  leaveHead(): void {
+    this.#rate.fallTo(startRate);
+    this.restart();
   }
 
   /** Other hosts are probed from now on. */

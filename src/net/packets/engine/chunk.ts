@@ -1,5 +1,6 @@
 import type { Family } from '../../../domain/targets/address.ts';
-import { mix, type PermutationKey, permutationShape } from '../frame/permutation.ts';
+import { EndpointOrder } from '../frame/endpoint-order.ts';
+import type { PermutationKey } from '../frame/permutation.ts';
 import { stackWords } from '../frame/stack-traits.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import { HostRates, type RatePlan } from './host-rates.ts';
@@ -22,6 +23,8 @@ export interface ChunkPlan {
   /** 4 or 16 bytes per host. */
   hosts: Uint8Array;
   ports: Uint16Array;
+  /** Number of ports, from the first on, that are probed before the others. */
+  leading?: number | undefined;
   /** `frame`: Ethernet frames by a packet socket; `ip`: packets that the kernel routes, by a raw socket. */
   rung: Rung;
   /** Index of the interface. */
@@ -65,7 +68,7 @@ export interface ChunkWaits {
 /** Progress of a chunk. */
 export interface ChunkState {
   /**
-   * Number of visited positions of the permutation, summed over all tries: a resumed sweep continues there. The last
+   * Number of visited positions of the order, summed over all tries: a resumed sweep continues there. The last
    * try leaves out those whose response may still arrive; no further try would probe them again.
    */
   counter: number;
@@ -110,6 +113,8 @@ export const word = {
   try: 3,
   /** Packets since the engine started the chunk; it wraps around. */
   sent: 4,
+  /** 1 = the endpoints of the leading ports have been visited. */
+  isPastHead: 5,
 } as const;
 const words = 8;
 
@@ -119,7 +124,8 @@ export class Chunk {
   readonly memory: SharedArrayBuffer;
   readonly hostCount: number;
   readonly endpoints: number;
-  /** Positions of the permutation in one try. */
+  readonly order: EndpointOrder;
+  /** Positions of the order in one try. */
   readonly walkLength: number;
   readonly control: Int32Array;
   /** One bit per endpoint: host index x ports + port index. */
@@ -147,7 +153,9 @@ export class Chunk {
     this.hostCount = plan.hosts.length / addressBytes;
     this.endpoints = this.hostCount * plan.ports.length;
     this.rejections = new RejectionTable(this.endpoints, plan.restored?.rejections);
-    this.walkLength = permutationShape(this.endpoints).mask + 1;
+    const { ports, leading = 0, key } = plan;
+    this.order = new EndpointOrder({ hosts: this.hostCount, ports: ports.length, leading }, key);
+    this.walkLength = this.order.length;
     const bitWords = Math.ceil(this.endpoints / 32);
     const own = 4 * (words + bitWords + (7 + stackWords) * this.hostCount) + this.hostCount + this.endpoints;
     const ratesAt = 4 * Math.ceil(own / 4);
@@ -241,6 +249,7 @@ export class Chunk {
       if (restored.late) this.late.set(restored.late);
       this.control[word.counter] = restored.counter;
       this.control[word.try] = this.tryAt(restored.counter);
+      this.control[word.isPastHead] = restored.counter >= this.order.head ? 1 : 0;
       this.#countProbed(Math.min(restored.counter, this.walkLength), this.tryAt(restored.counter) === 1);
     }
     if (this.plan.untilAnswer) {
@@ -255,16 +264,11 @@ export class Chunk {
 
   /** Counted from the permutation itself: the sender runs ahead of the counter it publishes. */
   #countProbed(counter: number, isFirstTry: boolean): void {
-    const { ports, key, spared } = this.plan;
-    const { mask, shift } = permutationShape(this.endpoints);
+    const { ports, spared } = this.plan;
     const left = new Set(spared);
     for (let at = 0; at < counter; at++) {
-      const endpoint = mix(at, key, mask, shift);
-      if (
-        endpoint < this.endpoints &&
-        !left.has(endpoint) &&
-        !(isFirstTry && this.hostRates?.isWaiting(endpoint))
-      )
+      const endpoint = this.order.at(at);
+      if (endpoint >= 0 && !left.has(endpoint) && !(isFirstTry && this.hostRates?.isWaiting(endpoint)))
         (this.counts.probed[Math.floor(endpoint / ports.length)] as number)++;
     }
   }

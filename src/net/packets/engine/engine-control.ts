@@ -124,6 +124,8 @@ export type FromEngine =
   | { type: 'state'; id: number; state: ChunkState }
   | { type: 'done'; id: number; end: ChunkEnd }
   | { type: 'round'; round: EngineRound }
+  /** The leading ports of a chunk have been probed. */
+  | { type: 'pastHead' }
   /** Once for each host of a chunk; how slow it became stands in `done`. */
   | { type: 'slowed'; id: number; host: SlowedHost }
   | { type: 'figures'; figures: EngineCounters };

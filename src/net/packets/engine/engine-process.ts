@@ -69,6 +69,7 @@ class EngineProcess {
     this.#mostSenders = senders;
     this.#regulator = new Regulator(this.#words, {
       onRound: (round) => send({ type: 'round', round }),
+      onPastHead: () => send({ type: 'pastHead' }),
       onSlowed: (id, host) => send({ type: 'slowed', id, host }),
     });
     this.#receiver = this.#thread('receive', this.#start);

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startRate } from '../../../domain/packet-rate.ts';
 import type { RawPackets } from '../../../domain/traffic.ts';
 import { onAbort } from '../../abort.ts';
 import { type AdaptiveRate, leastRate, UsualShare } from '../../adaptive/rate.ts';
@@ -231,6 +232,8 @@ export class PacketEngine {
         return this.#running.get(message.id)?.onSlowed?.(message.host);
       case 'round':
         return this.#judge(message.round);
+      case 'pastHead':
+        return this.adaptive?.fallTo(startRate);
     }
   }
 

@@ -25,10 +25,14 @@ interface RatedChunk {
   hosts: (RatedHost | undefined)[];
   /** Whether a host may be slowed because its responses are overdue. */
   hasDoubts: boolean;
+  /** 1 = its leading ports have been probed. */
+  isPastHead: number;
 }
 
 interface RegulatorEvents {
   onRound(round: EngineRound): void;
+  /** The leading ports of a chunk have been probed. */
+  onPastHead(): void;
   /** A host of a chunk was slowed for the first time. */
   onSlowed(id: number, host: SlowedHost): void;
 }
@@ -61,7 +65,13 @@ export class Regulator {
   add(chunk: Chunk): void {
     const shared = chunk.hostRates;
     if (!shared) return;
-    this.#chunks.set(chunk.plan.id, { chunk, shared, hosts: new Array(chunk.hostCount), hasDoubts: false });
+    this.#chunks.set(chunk.plan.id, {
+      chunk,
+      shared,
+      hosts: new Array(chunk.hostCount),
+      hasDoubts: false,
+      isPastHead: Atomics.load(chunk.control, word.isPastHead),
+    });
     this.#timer ??= setInterval(() => this.#tick(performance.now()), tickMs);
   }
 
@@ -81,13 +91,14 @@ export class Regulator {
   #tick(now: number): void {
     const first: RatedChunk[] = [];
     for (const rated of this.#chunks.values()) {
+      this.#followHead(rated, now);
       if (Atomics.load(rated.chunk.control, word.try) <= 1) first.push(rated);
       else endDoubts(rated);
     }
     const roundTripMs = Atomics.load(this.#words, control.roundTrip);
     const hasSlowed = this.#tickSome(first, now, roundTripMs);
     this.#sum(first);
-    const probing = first.map(({ chunk }) => chunk.plan.id).join();
+    const probing = first.map(({ chunk, isPastHead }) => `${chunk.plan.id} ${isPastHead}`).join();
     const hosts = first.reduce((sum, { chunk }) => sum + chunk.hostCount, 0);
     const isOfOne = hasSlowed && hosts > 1 && hosts <= fewHosts;
     if (probing !== this.#probing) this.#isNew = true;
@@ -100,6 +111,21 @@ export class Regulator {
     const { beganAt, sent, responses, ms } = round;
     this.#events.onRound({ sent, responses, ms, ageMs: now - beganAt, isNew: this.#isNew });
     this.#isNew = false;
+  }
+
+  /** Of the other ports another share responds than of the leading ones: it is learned at a rate that loses nothing. */
+  #followHead(rated: RatedChunk, now: number): void {
+    const isPastHead = Atomics.load(rated.chunk.control, word.isPastHead);
+    if (isPastHead === rated.isPastHead) return;
+    rated.isPastHead = isPastHead;
+    this.#events.onPastHead();
+    for (const [host, one] of rated.hosts.entries()) {
+      if (!one) continue;
+      one.usual = new UsualShare();
+      one.rate.fallTo(rated.chunk.plan.adaptive?.bounds.start ?? one.rate.rate);
+      one.rounds.restart(now, rated.shared, 2 * host);
+      rated.shared.parities[host] = one.rounds.parity;
+    }
   }
 
   /** @returns whether a host was slowed */

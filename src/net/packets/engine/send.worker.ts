@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { cookie, halfSipHash } from '../frame/cookie.ts';
-import { mix, permutationShape } from '../frame/permutation.ts';
+import type { EndpointOrder } from '../frame/endpoint-order.ts';
 import { SynBatch, synsAtOnce } from '../frame/syn-batch.ts';
 import { Carrier } from './carrier.ts';
 import { Chunk, type ChunkPlan, clockMs, sentTick, word } from './chunk.ts';
@@ -39,8 +39,7 @@ class Sweep {
   readonly #carrier: Carrier | null;
   readonly #hashes: Int32Array;
   readonly #spared: ReadonlySet<number>;
-  readonly #mask: number;
-  readonly #shift: number;
+  readonly #order: EndpointOrder;
   #counter: number;
   #try: number;
   /** Packets that the rates of the single hosts allow now; the permutation spreads them evenly. */
@@ -69,7 +68,7 @@ class Sweep {
       halfSipHash(key, plan.hosts, host * addressBytes, addressBytes),
     );
     this.#spared = new Set(plan.spared);
-    ({ mask: this.#mask, shift: this.#shift } = permutationShape(this.chunk.endpoints));
+    this.#order = this.chunk.order;
     const counter = this.chunk.control[word.counter] as number;
     this.#try = this.chunk.tryAt(counter);
     this.#counter = counter - (this.#try - 1) * this.chunk.walkLength;
@@ -94,7 +93,7 @@ class Sweep {
     if (this.#isOver()) return 'done';
     // Responses do not arrive either: pending endpoints are not silent yet.
     if (!isConnected) return idleMs;
-    if (this.#counter <= this.#mask || this.#hasQueues)
+    if (this.#counter < this.#order.length || this.#hasQueues)
       return this.#queues ? this.#sendRated(this.#queues) : this.#send();
     return this.#wait();
   }
@@ -142,7 +141,7 @@ class Sweep {
     // Another sender may have taken some in between: the next grant makes up for it.
     Atomics.sub(words, control.credits, count);
     this.#transmit(count);
-    return count > 0 || (this.#counter <= this.#mask && !queues.isFull) ? 'again' : restMs;
+    return count > 0 || (this.#counter < this.#order.length && !queues.isFull) ? 'again' : restMs;
   }
 
   #transmit(count: number): void {
@@ -157,20 +156,20 @@ class Sweep {
     for (const endpoint of failed) this.#note(endpoint);
     Atomics.add(this.chunk.control, word.sent, count);
     this.#mark();
-    if (this.#counter > this.#mask && !this.#hasQueues) this.#waitsSince = clockMs();
+    if (this.#counter >= this.#order.length && !this.#hasQueues) this.#waitsSince = clockMs();
   }
 
   #mark(): void {
     if (this.#try < this.#plan.tries) return;
     const at = performance.now();
     const before = this.#marks.at(-1);
-    if (before && at - before.at < markMs && this.#counter <= this.#mask) return;
+    if (before && at - before.at < markMs && this.#counter < this.#order.length) return;
     this.#marks.push({ at, counter: this.#reached });
   }
 
   /** Not the end of the try while endpoints wait that it has passed over. */
   get #reached(): number {
-    return this.#hasQueues ? Math.min(this.#counter, this.#mask) : this.#counter;
+    return this.#hasQueues ? Math.min(this.#counter, this.#order.length - 1) : this.#counter;
   }
 
   /** Publishes the progress for a checkpoint. A kill loses the responses still on their way. */
@@ -201,13 +200,13 @@ class Sweep {
   #fill(most: number): number {
     const { chunk } = this;
     const ports = this.#plan.ports.length;
-    const last = Math.min(this.#mask, this.#counter + countersAtOnce);
+    const end = Math.min(this.#order.length, this.#counter + countersAtOnce);
     const tick = sentTick(clockMs());
     let count = 0;
     let counter = this.#counter;
-    for (; counter <= last && count < most; counter++) {
-      const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
-      if (endpoint >= chunk.endpoints) continue;
+    for (; counter < end && count < most; counter++) {
+      const endpoint = this.#order.at(counter);
+      if (endpoint < 0) continue;
       const host = Math.floor(endpoint / ports);
       if (chunk.isSettled(endpoint)) {
         // Another chunk probed it too, and got the response first.
@@ -217,8 +216,15 @@ class Sweep {
       if (chunk.dropped[host] === 1) continue;
       this.#put(count++, endpoint, host, tick);
     }
-    this.#counter = counter;
+    this.#moveTo(counter);
     return count;
+  }
+
+  #moveTo(counter: number): void {
+    const { head } = this.#order;
+    if (this.#try === 1 && this.#counter < head && counter >= head)
+      Atomics.store(this.chunk.control, word.isPastHead, 1);
+    this.#counter = counter;
   }
 
   #put(place: number, endpoint: number, host: number, tick: number): void {
@@ -268,13 +274,13 @@ class Sweep {
   #fillRated(queues: HostQueues, from: number, most: number, now: number): number {
     const { chunk } = this;
     const ports = this.#plan.ports.length;
-    const last = Math.min(this.#mask, this.#counter + countersAtOnce);
+    const end = Math.min(this.#order.length, this.#counter + countersAtOnce);
     const tick = sentTick(clockMs());
     let count = from;
     let counter = this.#counter;
-    for (; counter <= last && count < most && !queues.isFull; counter++) {
-      const endpoint = mix(counter, this.#plan.key, this.#mask, this.#shift);
-      if (endpoint >= chunk.endpoints) continue;
+    for (; counter < end && count < most && !queues.isFull; counter++) {
+      const endpoint = this.#order.at(counter);
+      if (endpoint < 0) continue;
       const host = Math.floor(endpoint / ports);
       if (chunk.isSettled(endpoint)) {
         if (this.#try === 1 && !this.#spared.has(endpoint)) (chunk.counts.probed[host] as number)++;
@@ -290,7 +296,7 @@ class Sweep {
       chunk.hostRates?.setWaiting(endpoint, true);
       queues.push(host, endpoint);
     }
-    this.#counter = counter;
+    this.#moveTo(counter);
     return count;
   }
 
@@ -304,7 +310,7 @@ class Sweep {
     const left = this.#waitMs() - ((clockMs() - (this.#waitsSince as number)) & 0x7fffffff);
     if (left > 0) return left;
     if (this.#try >= this.#plan.tries && !this.#isWorthATry()) {
-      this.#storeCounter(this.#mask + 1);
+      this.#storeCounter(this.#order.length);
       return 'done';
     }
     this.#afterSilence = Atomics.load(words, control.roundTrip) < 0;
