@@ -840,6 +840,15 @@ export const configKeys = [
     description: 'URL of the exploit prediction scores (EPSS); contacted only by sync.',
   },
   {
+    path: 'vulndb.sources',
+    type: 'string[]',
+    default: [],
+    pattern: /^(?:nvd|nvd-files|kev|epss|debian|ubuntu|redhat|alpine)=https?:\/\/[^\s/?#]\S*$/,
+    form: 'NAME=URL with NAME of nvd, nvd-files, kev, epss, debian, ubuntu, redhat, alpine',
+    description:
+      'Mirrors of the sources, `NAME=URL`: files as the publishers have them; contacted only by sync.',
+  },
+  {
     path: 'vulndb.nvd_api_key',
     type: 'string',
     default: null,

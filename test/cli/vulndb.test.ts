@@ -3,6 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  distributionFile,
+  distributionMirrors,
+} from '../../src/knowledge/vulndb/fixtures/distribution-feeds.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../src/knowledge/vulndb/fixtures/feeds.ts';
 import { ownPath, respondUnder } from '../own-path.ts';
 import { Home } from './command.ts';
@@ -18,7 +22,10 @@ beforeAll(async () => {
   const path = ownPath();
   const answer: RequestListener = ({ url = '', headers }, response) => {
     asked.push(`${url.split('?')[0]} ${headers['apikey'] ?? '-'}`);
-    if (url.startsWith('/nvd')) {
+    const file = distributionFile(url.split('?')[0] ?? '');
+    if (file !== null) response.end(file);
+    else if (url.startsWith('/alpine')) response.writeHead(404).end();
+    else if (url.startsWith('/nvd')) {
       if (throttled) response.writeHead(404, { message: 'Invalid apiKey.' }).end();
       else response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
     } else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
@@ -32,6 +39,7 @@ beforeAll(async () => {
     kev_url: `${url}/kev`,
     epss_url: `${url}/epss`,
     nvd_api_key: 'k-e-y',
+    sources: distributionMirrors(url),
   };
   writeFileSync(
     home.file('portolan.yaml'),
@@ -97,13 +105,17 @@ describe('portolan vulndb', () => {
     const { code, stdout, stderr } = await vulndb(['sync']);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/^kev: updated, 1 record\nepss: updated.*\nnvd: updated/),
+      expect.stringMatching(
+        /^kev: updated, 1 record\nepss: updated.*\nalpine: updated, 2 records\ndebian: updated, 2 records\nubuntu: updated, 3 records\nredhat: updated, 2 records\nnvd: updated/,
+      ),
     ]);
     expect(stderr).toContain('NVD: 1 of 1 records');
-    expect(asked.toSorted()).toEqual(['/epss -', '/kev -', '/nvd k-e-y']);
+    const others = asked.filter((line) => !/^\/(?:alpine|debian|ubuntu|redhat)\S* -$/.test(line));
+    expect(others.toSorted()).toEqual(['/epss -', '/kev -', '/nvd k-e-y']);
     expect(`${stdout}${stderr}`).not.toContain('k-e-y');
     const json = JSON.parse((await vulndb(['stats', '--format', 'json'])).stdout);
     expect(json).toMatchObject({ cve_count: 1, kev_count: 1, epss_count: 1, last_sync: expect.any(String) });
+    expect(json).toMatchObject({ lacks: null, fix_count: 10 });
     const quiet = await vulndb(['sync', '--source', 'kev', '--quiet', '--format', 'json']);
     expect([quiet.code, quiet.stderr]).toEqual([0, '']);
     expect(JSON.parse(quiet.stdout).synced).toHaveLength(1);

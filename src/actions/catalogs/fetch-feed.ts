@@ -31,6 +31,7 @@ const openByFetch: OpenUrl = (target, request) => fetch(target, { ...request, re
 
 interface ProblemDetails {
   timedOut: boolean;
+  status: number | null;
   retryAfterMs: number | null;
   cause: unknown;
 }
@@ -41,6 +42,8 @@ export class DownloadProblem extends Error {
   readonly passing: boolean;
   /** The server was silent or slow. */
   readonly timedOut: boolean;
+  /** Of the response; null without one. */
+  readonly status: number | null;
   /** Retry-After of the server, milliseconds; null = absent. */
   readonly retryAfterMs: number | null;
 
@@ -49,6 +52,7 @@ export class DownloadProblem extends Error {
     this.name = 'DownloadProblem';
     this.passing = passing;
     this.timedOut = more.timedOut ?? false;
+    this.status = more.status ?? null;
     this.retryAfterMs = more.retryAfterMs ?? null;
   }
 }
@@ -59,7 +63,7 @@ const passingStatus = new Set([403, 408, 425, 429, 500, 502, 503, 504]);
 const reasonLimit = 200;
 
 /**
- * Requests a feed; returns 200 and 304, throws for everything else. The body fails if the server is silent or takes
+ * Requests a feed; returns 200, 304 and 206 where a range was asked for, throws for everything else. The body fails if the server is silent or takes
  * too long.
  * @throws DownloadProblem
  */
@@ -68,7 +72,8 @@ export async function fetchFeed(url: string, options: DownloadOptions): Promise<
   try {
     const response = await follow(url, options, watch);
     const { status, headers } = response;
-    if (status !== 200 && status !== 304) {
+    const isPart = status === 206 && new Headers(options.headers).has('range');
+    if (status !== 200 && status !== 304 && !isPart) {
       void response.body?.cancel().catch(() => undefined);
       throw rejection(status, headers);
     }
@@ -106,7 +111,7 @@ function rejection(status: number, headers: Headers): DownloadProblem {
   const reason = headers.get('message')?.slice(0, reasonLimit);
   const text = `the server responded ${status}${reason ? ` (${reason})` : ''}`;
   const retryAfterMs = retryAfter(headers.get('retry-after'));
-  return new DownloadProblem(text, passingStatus.has(status), { retryAfterMs });
+  return new DownloadProblem(text, passingStatus.has(status), { status, retryAfterMs });
 }
 
 /** Seconds or a date. */

@@ -25,13 +25,18 @@ export interface VulndbState {
 const nvdNotice = 'This product uses data from the NVD API but is not endorsed or certified by the NVD.';
 const epssNotice = 'EPSS scores come from FIRST (https://www.first.org/epss).';
 
+const distributions = ['debian', 'ubuntu', 'redhat', 'alpine'];
+const fixesNotice =
+  'Fixes come from the Debian security tracker, Ubuntu security notices, Red Hat security data and Alpine secdb.';
+
 /** @throws PortolanError `conflict` if the imported data is damaged */
 export function showVulndb(dir: string): VulndbState {
   return stateOf(readCurrentManifest(dir));
 }
 
 export function stateOf(manifest: GenerationManifest | null): VulndbState {
-  const names = Object.keys(manifest?.sources ?? {});
+  // A source may have several files, each with a state of its own.
+  const names = [...new Set(Object.keys(manifest?.sources ?? {}).map((key) => key.split('/', 1)[0] ?? key))];
   return {
     catalogue_version: manifest?.generation ?? builtinCves.version,
     cve_count: manifest?.counts.cves ?? builtinEntries.length,
@@ -41,7 +46,11 @@ export function stateOf(manifest: GenerationManifest | null): VulndbState {
     lacks: manifest ? lacksOf(manifest.counts) : builtinCves.lacks,
     synced_at: manifest?.created_at ?? null,
     sources: ['builtin', ...names.toSorted()],
-    notices: [...(names.includes('nvd') ? [nvdNotice] : []), ...(names.includes('epss') ? [epssNotice] : [])],
+    notices: [
+      ...(names.includes('nvd') ? [nvdNotice] : []),
+      ...(names.includes('epss') ? [epssNotice] : []),
+      ...(distributions.some((name) => names.includes(name)) ? [fixesNotice] : []),
+    ],
   };
 }
 

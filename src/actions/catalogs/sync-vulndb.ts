@@ -1,19 +1,22 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortolanError } from '../../domain/errors.ts';
 import { GenerationWriter } from '../../knowledge/vulndb/generation/generation-writer.ts';
 import type { GenerationManifest, SourceState } from '../../knowledge/vulndb/generation/manifest.ts';
-import { FeedProblem } from '../../knowledge/vulndb/import/feed-bytes.ts';
+import { FeedProblem, fileBytes } from '../../knowledge/vulndb/import/feed-bytes.ts';
 import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import/import-feed.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
-
-export const syncSources = ['nvd', 'kev', 'epss'] as const;
-export type SyncSource = (typeof syncSources)[number];
+import { checkPage, contentHash, readMeta, type Window, windows } from './nvd-files.ts';
+import { type DownloadedFeed, discardDownload, downloadFeed } from './resume-download.ts';
+import type { SourceUrls, SyncSource } from './vulndb-sources.ts';
 
 export interface VulndbSyncRequest {
   /** Folder of the vulnerability data. */
   dir: string;
-  urls: Record<SyncSource, string>;
+  /** Without `nvd-files` the first sync reads all pages of NVD. */
+  urls: SourceUrls;
   nvdApiKey: string | null;
   sources: readonly SyncSource[];
   /** Of NVD, changes since this time (ISO 8601), instead of since the last sync. */
@@ -55,9 +58,6 @@ export interface VulndbSyncReport {
   synced: SyncedSource[];
 }
 
-const day = 86_400_000;
-/** NVD rejects longer windows. */
-const longestWindowMs = 120 * day;
 /** Clocks differ, and current changes may appear a little later. */
 const overlapMs = 5 * 60_000;
 /** Records per page, the maximum of NVD. */
@@ -69,7 +69,23 @@ const maxResponseBytes: Record<SyncSource, number> = {
   nvd: 512 * 1024 * 1024,
   kev: 64 * 1024 * 1024,
   epss: 256 * 1024 * 1024,
+  debian: 512 * 1024 * 1024,
+  ubuntu: 1024 * 1024 * 1024,
+  redhat: 64 * 1024 * 1024,
+  alpine: 64 * 1024 * 1024,
 };
+/** Maximum size of a checksum file of NVD, bytes. */
+const maxMetaBytes = 4096;
+/** The first year of NVD's files. */
+const firstNvdYear = 2002;
+/** Branches of Alpine; those that it does not have are skipped. */
+const alpineBranches = Array.from({ length: 10 }, (_, index) => `v3.${17 + index}`);
+/** Longest pause between two pages of Red Hat, milliseconds. */
+const redHatPauseMs = 1000;
+/** CVEs of a page of Red Hat. */
+const redHatPage = 1000;
+/** Maximum pages of Red Hat. */
+const maxRedHatPages = 500;
 /** Maximum number of reasons reported per source. */
 const maxReasons = 5;
 
@@ -85,13 +101,18 @@ export async function syncVulndb(request: VulndbSyncRequest): Promise<VulndbSync
   try {
     const run = new Sync(request, writer);
     // The small ones first: a long download from NVD that fails does not affect them.
-    const order = (['kev', 'epss', 'nvd'] as const).filter((name) => request.sources.includes(name));
+    const order = (['kev', 'epss', 'alpine', 'debian', 'ubuntu', 'redhat', 'nvd'] as const).filter((name) =>
+      request.sources.includes(name),
+    );
     for (const source of order) await run.take(source);
     const { synced, states } = run;
     if (synced.every(({ status }) => status === 'failed')) return { manifest: null, synced };
+    request.signal.throwIfAborted();
     request.onProgress?.('building the index');
     const { signal } = request;
-    return { manifest: await writer.commit({ sources: states, synced: true, signal }), synced };
+    const manifest = await writer.commit({ sources: states, synced: true, signal });
+    await rm(downloadsIn(request.dir), { recursive: true, force: true });
+    return { manifest, synced };
   } catch (error) {
     if (request.signal.aborted) {
       throw new PortolanError('unavailable', 'The sync was canceled; nothing was changed.', {}, error);
@@ -100,6 +121,11 @@ export async function syncVulndb(request: VulndbSyncRequest): Promise<VulndbSync
   } finally {
     writer.close();
   }
+}
+
+/** Files of a sync that has not ended: the next one goes on with them. */
+function downloadsIn(dir: string): string {
+  return join(dir, 'downloads');
 }
 
 function openWriter({ dir, force }: VulndbSyncRequest): GenerationWriter {
@@ -147,44 +173,136 @@ class Sync {
     const before = this.#writer.checkpoint();
     try {
       if (source === 'nvd') await this.#takeNvd(outcome);
-      else await this.#takeFile(source, outcome);
+      else if (source === 'redhat') await this.#takeRedHat(outcome);
+      else if (source === 'alpine') await this.#takeAlpine(outcome);
+      else await this.#takeFile(source, source, this.#urlOf(source), outcome);
     } catch (error) {
       const passing = error instanceof DownloadProblem || error instanceof FeedProblem;
       if (!passing) throw error;
       this.#writer.rollBack(before);
-      delete this.states[source];
+      for (const key of Object.keys(this.states))
+        if (key === source || key.startsWith(`${source}/`)) delete this.states[key];
       outcome.status = 'failed';
       outcome.error = this.#messageOf(source, error);
     }
   }
 
-  /** A complete list, if it has changed since the last time. */
-  async #takeFile(source: 'kev' | 'epss', outcome: SyncedSource): Promise<void> {
-    const known = this.#known(source);
-    this.#report(`requesting ${source.toUpperCase()} from ${hostOf(this.#request.urls[source])}`);
+  /** A complete list, if it has changed since the last time. @param key of its state */
+  async #takeFile(source: SyncSource, key: string, url: string, outcome: SyncedSource): Promise<void> {
+    const known = this.#known(key);
+    this.#report(`requesting ${key} from ${hostOf(url)}`);
     await this.#patiently(source, async () => {
-      const response = await fetchFeed(this.#request.urls[source], {
-        ...this.#limits(),
-        redirects: 5,
-        headers: conditions(known),
-      });
-      if (response.status === 304) {
-        await drain(response.body);
-        outcome.status = 'unchanged';
-        if (known) this.states[source] = { ...known, updated_at: now() };
+      const file = await this.#download(source, key, url, conditions(known));
+      if (file === null) {
+        if (outcome.accepted + outcome.refused === 0) outcome.status = 'unchanged';
+        if (known) this.states[key] = { ...known, updated_at: now() };
         return;
       }
-      const report = await importFeed(response.body, this.#writer, maxResponseBytes[source]);
-      expectFormat(report, source);
+      const report = await this.#importFile(source, file);
       add(outcome, report);
-      this.states[source] = {
-        updated_at: now(),
-        data_date: report.date,
-        mark: null,
-        etag: headerOf(response.headers, 'etag'),
-        last_modified: headerOf(response.headers, 'last-modified'),
-      };
+      outcome.status = 'updated';
+      const { etag, lastModified: last_modified } = file;
+      this.states[key] = { updated_at: now(), data_date: report.date, mark: null, etag, last_modified };
     });
+  }
+
+  async #download(source: SyncSource, key: string, url: string, headers: Record<string, string>) {
+    const folder = downloadsIn(this.#request.dir);
+    const name = key.replaceAll('/', '-');
+    const most = maxResponseBytes[source];
+    return await downloadFeed({ ...this.#limits(), url, folder, name, most, redirects: 5, headers });
+  }
+
+  /** A file that is broken is downloaded again. */
+  async #importFile(source: SyncSource, { path }: DownloadedFeed, sha256?: string): Promise<FeedReport> {
+    try {
+      if (sha256 !== undefined && (await contentHash(path, maxResponseBytes[source])) !== sha256)
+        throw new FeedProblem('has another checksum than its .meta file names');
+      const report = await importFeed(fileBytes(path), this.#writer, maxResponseBytes[source]);
+      expectFormat(report, source);
+      return report;
+    } catch (error) {
+      await discardDownload(path);
+      throw error;
+    }
+  }
+
+  /** Each branch has two files. */
+  async #takeAlpine(outcome: SyncedSource): Promise<void> {
+    outcome.status = 'unchanged';
+    let found = 0;
+    for (const branch of alpineBranches)
+      for (const repository of ['main', 'community']) {
+        const url = new URL(`${branch}/${repository}.json`, slashed(this.#urlOf('alpine'))).href;
+        try {
+          await this.#takeFile('alpine', `alpine/${branch}/${repository}`, url, outcome);
+          found++;
+        } catch (error) {
+          if (!(error instanceof DownloadProblem) || error.status !== 404) throw error;
+        }
+      }
+    if (found === 0) throw new DownloadProblem('has no branch that is known here', false);
+  }
+
+  /** All pages: its list has no order by changes. */
+  async #takeRedHat(outcome: SyncedSource): Promise<void> {
+    for (let page = 1; page <= maxRedHatPages; page++) {
+      if (page > 1) await this.#wait(Math.min(this.#pace.pauseMs, redHatPauseMs));
+      const count = await this.#patiently('redhat', () => this.#redHatPage(page, outcome));
+      this.#report(`Red Hat: ${outcome.accepted} CVEs`);
+      if (count < redHatPage) break;
+    }
+    this.states['redhat'] = {
+      updated_at: now(),
+      data_date: null,
+      mark: null,
+      etag: null,
+      last_modified: null,
+    };
+  }
+
+  async #redHatPage(page: number, outcome: SyncedSource): Promise<number> {
+    const url = new URL(this.#urlOf('redhat'));
+    url.searchParams.set('per_page', String(redHatPage));
+    url.searchParams.set('page', String(page));
+    const { body } = await fetchFeed(url.href, { ...this.#limits(), redirects: 5 });
+    try {
+      const report = await importFeed(body, this.#writer, maxResponseBytes.redhat);
+      expectFormat(report, 'redhat');
+      add(outcome, report);
+      return report.accepted + report.refused;
+    } catch (error) {
+      // The page after the last one is an empty list.
+      if (page > 1 && error instanceof FeedProblem && error.kind === 'unknown') return 0;
+      throw error;
+    }
+  }
+
+  /** The yearly files of NVD, with their checksums. @returns the time up to which they have all changes */
+  async #takeNvdFiles(base: string, outcome: SyncedSource): Promise<string> {
+    let mark = new Date().toISOString();
+    for (let year = firstNvdYear; year <= new Date().getUTCFullYear(); year++) {
+      const name = `nvdcve-2.0-${year}`;
+      this.#report(`NVD: requesting ${name} from ${hostOf(base)}`);
+      await this.#patiently('nvd', async () => {
+        const { sha256, changed } = await this.#meta(new URL(`${name}.meta`, slashed(base)).href);
+        const file = await this.#download('nvd', name, new URL(`${name}.json.gz`, slashed(base)).href, {});
+        if (file === null) throw new DownloadProblem('the server has no such file', false);
+        add(outcome, await this.#importFile('nvd', file, sha256));
+        if (changed < mark) mark = changed;
+      });
+    }
+    return mark;
+  }
+
+  async #meta(url: string): Promise<{ sha256: string; changed: string }> {
+    const { body } = await fetchFeed(url, { ...this.#limits(), redirects: 5 });
+    let text = '';
+    for await (const chunk of body) {
+      text += Buffer.from(chunk).toString('latin1');
+      if (text.length > maxMetaBytes) throw new FeedProblem('has a .meta file that is too large');
+    }
+    return readMeta(text);
   }
 
   /** All pages of all windows; the position moves only after that. */
@@ -192,7 +310,12 @@ class Sync {
     const began = Date.now();
     const old = this.#writer.base?.sources['nvd'] ?? null;
     const mark = this.#request.force ? null : (old?.mark ?? null);
-    const start = this.#request.since ?? (mark && new Date(Date.parse(mark) - overlapMs).toISOString());
+    const files = this.#request.urls['nvd-files'];
+    const filled =
+      mark === null && this.#request.since === null && files !== undefined
+        ? await this.#takeNvdFiles(files, outcome)
+        : mark;
+    const start = this.#request.since ?? (filled && new Date(Date.parse(filled) - overlapMs).toISOString());
     let newest: string | null = null;
     for (const window of windows(start, began)) {
       const date = await this.#takeWindow(window, outcome);
@@ -228,7 +351,7 @@ class Sync {
 
   async #page(window: Window | null, start: number): Promise<FeedReport> {
     await this.#keepPace();
-    const url = new URL(this.#request.urls.nvd);
+    const url = new URL(this.#urlOf('nvd'));
     url.searchParams.set('resultsPerPage', String(pageSize));
     url.searchParams.set('startIndex', String(start));
     if (window) {
@@ -286,18 +409,24 @@ class Sync {
     });
   }
 
+  #urlOf(source: SyncSource): string {
+    const url = this.#request.urls[source];
+    if (url === undefined) throw new DownloadProblem('has no address', false);
+    return url;
+  }
+
   #limits() {
     const { idleMs, totalMs } = this.#pace;
     return { idleMs, totalMs, signal: this.#request.signal };
   }
 
-  #known(source: SyncSource): SourceState | null {
-    return this.#request.force ? null : (this.#writer.base?.sources[source] ?? null);
+  #known(key: string): SourceState | null {
+    return this.#request.force ? null : (this.#writer.base?.sources[key] ?? null);
   }
 
   #messageOf(source: SyncSource, error: unknown): string {
     const { message } = error as Error;
-    const host = hostOf(this.#request.urls[source]);
+    const host = hostOf(this.#request.urls[source] ?? '');
     return error instanceof FeedProblem
       ? `${source}: the response of ${host} ${message}`
       : `${source}: ${host}: ${message}`;
@@ -306,33 +435,6 @@ class Sync {
   #report(text: string): void {
     this.#request.onProgress?.(text);
   }
-}
-
-interface Window {
-  from: string;
-  to: string;
-}
-
-/** Windows that NVD accepts, up to now; a single null requests everything. */
-function windows(start: string | null, end: number): (Window | null)[] {
-  if (start === null) return [null];
-  const found: Window[] = [];
-  for (let from = Date.parse(start); from < end; from += longestWindowMs) {
-    const to = Math.min(end, from + longestWindowMs);
-    found.push({ from: new Date(from).toISOString(), to: new Date(to).toISOString() });
-  }
-  return found;
-}
-
-/** @throws FeedProblem if this is not the complete requested page */
-function checkPage({ format, page, accepted, refused }: FeedReport, start: number): void {
-  if (format !== 'nvd' && format !== 'overrides') throw new FeedProblem('is not an NVD page');
-  if (page === null) throw new FeedProblem('does not state its page');
-  if (page.start !== start) throw new FeedProblem(`starts with record ${page.start} instead of ${start}`);
-  if (page.count !== accepted + refused) {
-    throw new FeedProblem(`has ${accepted + refused} records but states ${page.count}`);
-  }
-  if (page.count === 0 && start < page.total) throw new FeedProblem('is empty before the last page');
 }
 
 function expectFormat({ format }: FeedReport, source: FeedFormat): void {
@@ -352,19 +454,13 @@ function conditions(known: SourceState | null): Record<string, string> {
   };
 }
 
-/** A header value to store; implausibly long ones are dropped. */
-function headerOf(headers: Headers, name: string): string | null {
-  const text = headers.get(name);
-  return text !== null && text.length <= 256 ? text : null;
-}
-
-async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const _ of body);
+function slashed(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`;
 }
 
 /** Neither path nor credentials of a URL are shown. */
 function hostOf(url: string): string {
-  return new URL(url).host;
+  return URL.parse(url)?.host ?? 'no host';
 }
 
 function now(): string {

@@ -1,11 +1,12 @@
 import { type ImportedPath, importVulndb } from '../../actions/catalogs/import-vulndb.ts';
 import { stateOf } from '../../actions/catalogs/show-vulndb.ts';
+import { type SyncedSource, syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
 import {
-  type SyncedSource,
   type SyncSource,
   syncSources,
-  syncVulndb,
-} from '../../actions/catalogs/sync-vulndb.ts';
+  throughProxy,
+  vulndbSources,
+} from '../../actions/catalogs/vulndb-sources.ts';
 import type { Config } from '../../config/schema.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
@@ -54,7 +55,6 @@ export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFl
   checkKept(config);
   const sources = readSources(flags.source);
   const workspace = await openWorkspace(config.workspace.dir);
-  const { nvd_url: nvd, kev_url: kev, epss_url: epss, nvd_api_key } = config.vulndb;
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
@@ -63,18 +63,20 @@ export async function syncVulndbCommand(flags: VulndbSyncFlags, global: GlobalFl
       { config, workspace },
       { operation: 'vulndb.sync', details: { sources } },
       () =>
-        syncVulndb({
-          dir: vulndbFolder(config),
-          urls: { nvd, kev, epss },
-          nvdApiKey: nvd_api_key,
-          sources,
-          since: flags.since ?? null,
-          force: flags.force ?? false,
-          signal: stop.signal,
-          onProgress: (text) => {
-            if (!global.quiet) note(printable(text));
-          },
-        }),
+        throughProxy(() =>
+          syncVulndb({
+            dir: vulndbFolder(config),
+            urls: vulndbSources(config),
+            nvdApiKey: config.vulndb.nvd_api_key,
+            sources,
+            since: flags.since ?? null,
+            force: flags.force ?? false,
+            signal: stop.signal,
+            onProgress: (text) => {
+              if (!global.quiet) note(printable(text));
+            },
+          }),
+        ),
       (report) => ({
         id: report.manifest?.generation ?? null,
         details: { outcomes: report.synced.map(({ source, status }) => `${source} ${status}`) },

@@ -7,15 +7,15 @@ export function addVulndbCommand(program: CliCommand): void {
   const vulndb = program.command('vulndb').description('import, fetch and show vulnerability data');
   vulndb
     .command('import')
-    .description('import files atomically: NVD 2.0, CVE 5, KEV, EPSS, distribution fixes; plain or .gz')
+    .description('import files atomically: NVD, CVE 5, KEV, EPSS, fixes of distributions; plain or .gz')
     .argument('<file...>', 'files, or directories of files')
     .option('--replace', 'discard existing data first')
     .addOption(formatOption())
     .runs(async () => (await import('./vulndb-work.ts')).importFiles);
   vulndb
     .command('sync')
-    .description('fetch updates from NVD, CISA (KEV) and FIRST (EPSS)')
-    .option('--source <list>', 'nvd, kev, epss, comma-separated', 'nvd,kev,epss')
+    .description('fetch all data: CVEs (NVD), KEV, EPSS, fixes of Debian, Ubuntu, Red Hat, Alpine')
+    .option('--source <list>', 'comma-separated', 'nvd,kev,epss,debian,ubuntu,redhat,alpine')
     .option('--since <time>', 'only NVD records changed since this date or time', readTime)
     .option('--force', 'fetch everything again')
     .addOption(formatOption())

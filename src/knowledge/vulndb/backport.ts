@@ -173,6 +173,7 @@ function packageNames(product: string, distribution: string): readonly string[] 
   if (!names) return [];
   if (debDistributions.has(distribution)) return names.deb;
   if (distribution === 'freebsd') return [product.slice(product.indexOf(':') + 1)];
+  if (distribution === 'alpine') return [...new Set([...names.deb, ...names.rpm])];
   return rpmDistributions.has(distribution) ? names.rpm : [];
 }
 

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ownPath, respondUnder } from '../../../test/own-path.ts';
 import { loadConfig } from '../../config/load.ts';
+import { distributionFile, distributionMirrors } from '../../knowledge/vulndb/fixtures/distribution-feeds.ts';
 import { epssFeed, kevFeed, nvdPage, nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import type { ServerLog } from '../logging/log.ts';
@@ -26,7 +27,10 @@ beforeEach(async () => {
   const respond: RequestListener = ({ url = '' }, response) => {
     requested++;
     if (silent) return;
-    if (url.startsWith('/nvd')) response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
+    const file = distributionFile(url.split('?')[0] ?? '');
+    if (file !== null) response.end(file);
+    else if (url.startsWith('/alpine')) response.writeHead(404).end();
+    else if (url.startsWith('/nvd')) response.end(JSON.stringify(nvdPage([nvdRecord('CVE-2026-1000')])));
     else if (url === '/kev') response.end(JSON.stringify(kevFeed(['CVE-2026-1000'])));
     else response.end(epssFeed([['CVE-2026-1000', 0.5, 0.9]]));
   };
@@ -49,6 +53,7 @@ function start(flags: Record<string, unknown>) {
       'vulndb.nvd_url': `${url}/nvd`,
       'vulndb.kev_url': `${url}/kev`,
       'vulndb.epss_url': `${url}/epss`,
+      'vulndb.sources': distributionMirrors(url),
       ...flags,
     },
   });
@@ -81,8 +86,9 @@ describe('VulndbSync', () => {
     for (let waited = 0; manifest() === null && waited < 10_000; waited += 20) await sleep(20);
     await sleep(100);
     await sync.close();
-    expect(manifest()?.counts).toMatchObject({ cves: 1, kev: 1, epss: 1 });
-    expect(requested).toBe(3);
+    expect(manifest()?.counts).toMatchObject({ cves: 1, kev: 1, epss: 1, fixes: 10 });
+    // Alpine has two files for each of ten branches.
+    expect(requested).toBe(6 + 20);
   });
 
   it('is broken off by a stop', async () => {

@@ -1,5 +1,6 @@
 import { vulndbAge } from '../../actions/catalogs/show-vulndb.ts';
-import { syncSources, syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
+import { syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
+import { syncSources, throughProxy, vulndbSources } from '../../actions/catalogs/vulndb-sources.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
 import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
@@ -48,17 +49,18 @@ export class VulndbSync extends PeriodicTasks {
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
-    const { nvd_url: nvd, kev_url: kev, epss_url: epss, nvd_api_key } = this.#config.vulndb;
-    const { manifest, synced } = await syncVulndb({
-      dir: vulndbFolder(this.#config),
-      urls: { nvd, kev, epss },
-      nvdApiKey: nvd_api_key,
-      sources: syncSources,
-      since: null,
-      force: false,
-      signal,
-      onProgress: (text) => this.#log.debug(text),
-    });
+    const { manifest, synced } = await throughProxy(() =>
+      syncVulndb({
+        dir: vulndbFolder(this.#config),
+        urls: vulndbSources(this.#config),
+        nvdApiKey: this.#config.vulndb.nvd_api_key,
+        sources: syncSources,
+        since: null,
+        force: false,
+        signal,
+        onProgress: (text) => this.#log.debug(text),
+      }),
+    );
     if (signal.aborted) return;
     if (manifest) this.#log.info(manifest.counts, 'vulnerability data synced');
     for (const { error } of synced) {

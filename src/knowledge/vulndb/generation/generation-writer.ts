@@ -106,7 +106,10 @@ export class GenerationWriter implements FeedSink {
     this.#statements += fixes.fixed.size;
     if (this.#statements > maxStatements) throw new RangeError(`more than ${maxStatements} statements`);
     this.#fixes ??= new Map();
-    this.#fixes.set(packageKey(fixes), fixes);
+    const key = packageKey(fixes);
+    const known = this.#fixes.get(key);
+    // A package may stand in several files of one import; what an earlier import knew of it goes.
+    this.#fixes.set(key, known ? { ...fixes, fixed: new Map([...known.fixed, ...fixes.fixed]) } : fixes);
   }
 
   setKev(entries: readonly KevEntry[]): void {

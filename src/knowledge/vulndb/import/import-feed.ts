@@ -2,13 +2,30 @@ import type { CveRecord } from '../cve-record.ts';
 import { RecordProblem } from './checked-fields.ts';
 import { FeedProblem, feedBytes, maxFeedBytes } from './feed-bytes.ts';
 import { readCve5Record } from './import-cve5.ts';
+import {
+  readAlpinePackage,
+  readDebianPackage,
+  readRedHatCve,
+  UbuntuNotices,
+} from './import-distributions.ts';
 import { type EpssScore, readEpss } from './import-epss.ts';
 import { type PackageFixes, readPackageFixes } from './import-fixes.ts';
 import { type KevEntry, readKevEntry } from './import-kev.ts';
 import { readNvdRecord } from './import-nvd.ts';
 import { type FeedItem, jsonItems } from './json-feed.ts';
+import { jsonMembers } from './json-members.ts';
 
-export type FeedFormat = 'nvd' | 'overrides' | 'cve5' | 'kev' | 'epss' | 'fixes';
+export type FeedFormat =
+  | 'nvd'
+  | 'overrides'
+  | 'cve5'
+  | 'kev'
+  | 'epss'
+  | 'fixes'
+  | 'debian'
+  | 'ubuntu'
+  | 'redhat'
+  | 'alpine';
 
 /** Receives the contents of a feed. */
 export interface FeedSink {
@@ -32,6 +49,8 @@ export interface FeedReport {
   page: { total: number; start: number; count: number } | null;
 }
 
+/** Packages of a file of Alpine. */
+const maxAlpinePackages = 50_000;
 /** Entries of CISA's list. */
 const maxKevEntries = 200_000;
 /** Maximum number of reported reasons. */
@@ -53,23 +72,83 @@ export async function importFeed(
 ): Promise<FeedReport> {
   const [head, bytes] = await peek(feedBytes(source, most));
   if (/^\s*(?:#|cve,)/i.test(head)) return await importEpss(bytes, sink);
+  if (ubuntuHead.test(head)) return await importUbuntu(bytes, sink);
+  if (debianHead.test(head)) return await importDebian(bytes, sink);
   if (/^(?:\uFEFF|\u00ef\u00bb\u00bf)?\s*[{[]/.test(head)) return await new JsonImport(sink).run(bytes);
   if (head.trim() === '') throw new FeedProblem('is empty');
   throw new FeedProblem('is neither JSON nor the CSV file of EPSS', 'unknown');
 }
 
+/** `{"1234-1": {` */
+const ubuntuHead = /^\s*\{\s*"\d{1,5}-\d{1,2}"\s*:/;
+/** `{"openssh": {"CVE-2024-6387": {` */
+const debianHead = /^\s*\{\s*"[a-z0-9][a-z0-9.+-]{1,100}"\s*:\s*\{\s*"(?:CVE|TEMP)-/;
+
+async function importDebian(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise<FeedReport> {
+  const tally = new Tally();
+  for await (const [name, value] of jsonMembers(bytes))
+    tally.count(name, () => {
+      for (const fixes of readDebianPackage(name, value)) sink.addFixes(fixes);
+    });
+  return tally.report('debian');
+}
+
+async function importUbuntu(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise<FeedReport> {
+  const tally = new Tally();
+  const notices = new UbuntuNotices();
+  for await (const [id, value] of jsonMembers(bytes)) tally.count(id, () => notices.add(id, value));
+  for (const fixes of notices.list()) sink.addFixes(fixes);
+  return tally.report('ubuntu');
+}
+
+/** Counts records, and those that are invalid. */
+class Tally {
+  accepted = 0;
+  refused = 0;
+  readonly reasons: string[] = [];
+
+  count(name: string, read: () => void): void {
+    try {
+      read();
+      this.accepted++;
+    } catch (error) {
+      if (!(error instanceof RecordProblem)) throw error;
+      this.refused++;
+      if (this.reasons.length < maxReasons)
+        this.reasons.push(`${/^[\w.+-]{1,64}$/.test(name) ? name : 'a record'}: ${error.message}`);
+    }
+  }
+
+  /** @throws FeedProblem without a valid record */
+  report(format: FeedFormat): FeedReport {
+    const { accepted, refused, reasons } = this;
+    if (accepted === 0) throw new FeedProblem(`has no valid record${because(reasons)}`, 'refused');
+    return { format, accepted, refused, reasons, date: null, page: null };
+  }
+}
+
+/** Bytes by which a form is recognized. */
+const headBytes = 256;
+
 /** The first characters, and all bytes. */
 async function peek(bytes: AsyncIterable<Buffer>): Promise<[string, AsyncIterable<Buffer>]> {
   const iterator = bytes[Symbol.asyncIterator]();
-  const first = await iterator.next();
+  const first: Buffer[] = [];
+  let size = 0;
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    first.push(next.value);
+    size += next.value.length;
+    if (size >= headBytes) break;
+  }
   async function* everything() {
     try {
-      for (let next = first; !next.done; next = await iterator.next()) yield next.value;
+      yield* first;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
       await iterator.return?.();
     }
   }
-  return [first.done ? '' : first.value.subarray(0, 256).toString('latin1'), everything()];
+  return [Buffer.concat(first).subarray(0, headBytes).toString('latin1'), everything()];
 }
 
 async function importEpss(bytes: AsyncIterable<Buffer>, sink: FeedSink): Promise<FeedReport> {
@@ -94,6 +173,8 @@ class JsonImport {
   #date: string | null = null;
   #page: FeedReport['page'] = null;
   readonly #kev: KevEntry[] = [];
+  /** Packages of Alpine: the branch stands in the document around them. */
+  readonly #alpine: unknown[] = [];
 
   constructor(sink: FeedSink) {
     this.#sink = sink;
@@ -103,6 +184,7 @@ class JsonImport {
   async run(bytes: AsyncIterable<Buffer>): Promise<FeedReport> {
     for await (const item of jsonItems(bytes, lists)) this.#take(item);
     const format = this.#format ?? (this.#page ? 'nvd' : null);
+    if (this.#alpine.length > 0 && format !== 'alpine') throw new FeedProblem('does not name its branch');
     if (format === null) {
       throw new FeedProblem('has no known format', 'unknown');
     }
@@ -118,6 +200,11 @@ class JsonImport {
   #take(item: FeedItem): void {
     if (item.member === 'CVE_Items') {
       throw new FeedProblem('is NVD JSON 1.1, which NVD has retired; use the feed of version 2.0');
+    }
+    if (item.member === 'packages' && 'pkg' in (item.value as object)) {
+      if (this.#alpine.push(item.value) > maxAlpinePackages)
+        throw new FeedProblem(`has more than ${maxAlpinePackages} packages`);
+      return;
     }
     const classed = classify(item);
     if (classed === null) this.#readFrame(item);
@@ -141,8 +228,21 @@ class JsonImport {
     if (format === 'kev') {
       this.#kev.push(readKevEntry(value));
       if (this.#kev.length > maxKevEntries) throw new FeedProblem(`holds more than ${maxKevEntries} entries`);
-    } else if (format === 'fixes') this.#sink.addFixes(readPackageFixes(value));
+    } else if (format === 'redhat') for (const fixes of readRedHatCve(value)) this.#sink.addFixes(fixes);
+    else if (format === 'fixes') this.#sink.addFixes(readPackageFixes(value));
     else this.#sink.addRecord(format === 'cve5' ? readCve5Record(value) : readNvdRecord(value));
+  }
+
+  #readAlpine(branch: string): void {
+    this.#format = 'alpine';
+    const tally = new Tally();
+    for (const value of this.#alpine.splice(0))
+      tally.count('package', () => {
+        for (const fixes of readAlpinePackage(value, branch)) this.#sink.addFixes(fixes);
+      });
+    this.#accepted += tally.accepted;
+    this.#refused += tally.refused;
+    this.#reasons.push(...tally.reasons);
   }
 
   /** The document around the records. */
@@ -154,6 +254,8 @@ class JsonImport {
     }
     const { totalResults: total, startIndex: start, resultsPerPage: count } = frame;
     if (isCount(total) && isCount(start) && isCount(count)) this.#page = { total, start, count };
+    const branch = frame['distroversion'];
+    if (typeof branch === 'string' && Array.isArray(frame['packages'])) this.#readAlpine(branch);
     if (Array.isArray(frame['vulnerabilities']) && 'catalogVersion' in frame) this.#format ??= 'kev';
   }
 }
@@ -169,6 +271,7 @@ function classify({ member, value }: FeedItem): Classed | null {
   if ('cve' in fields) return { format: formatOfNvd(fields['cve']), value: fields['cve'] };
   if ('cveID' in fields) return { format: 'kev', value };
   if (fields['dataType'] === 'CVE_RECORD' || 'cveMetadata' in fields) return { format: 'cve5', value };
+  if (typeof fields['CVE'] === 'string' && 'affected_packages' in fields) return { format: 'redhat', value };
   if ('fixedIn' in fields) return { format: 'fixes', value };
   if (typeof fields['id'] === 'string' && 'descriptions' in fields) {
     return { format: formatOfNvd(value), value };
