@@ -1,5 +1,4 @@
 import { countsAs, worstFirst } from '../../../../src/domain/finding-order.ts';
-import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
