@@ -109,6 +109,8 @@ export interface ScanRequest {
   options: ScanOptions;
   /** Who submitted it: token ID, `cli`, or null. */
   user: string | null;
+  /** What the submission had and nobody knows: `unknown field: x`; absent if nothing. */
+  ignored?: readonly string[] | undefined;
 }
 
 export interface ScanWarning {

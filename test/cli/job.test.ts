@@ -82,7 +82,7 @@ describe('portolan job', () => {
     const file = home.file('typo.json');
     writeFileSync(file, JSON.stringify({ targets: ['127.0.0.1'], prots: '22' }));
     const { code, stderr } = await run('job', 'submit', '--params', file, '--schedule', '@yearly');
-    expect([code, stderr]).toEqual([0, 'warning: unknown field: params.prots\n']);
+    expect([code, stderr]).toEqual([0, 'warning: unknown field: params.prots; did you mean params.ports?\n']);
   });
 
   it('takes the fields of a scan from a file', async () => {

@@ -34,6 +34,8 @@ export interface SubmitContext {
   shards?: { line: Pick<ShardQueue, 'now'> } | null;
   /** The request that the scan comes from. */
   origin?: ScanOrigin;
+  /** What its body had and the schema has not. */
+  unknownFields?: readonly string[];
   /** Of a scan that belongs to a job. */
   companion?: ScanCompanion;
 }
@@ -158,7 +160,7 @@ export async function findSame(inside: Store, key: RepeatKey): Promise<KeyRecord
 }
 
 function decide(
-  { config, choices }: SubmitContext,
+  { config, choices, unknownFields = [] }: SubmitContext,
   submission: Submission,
   user: string | null,
 ): DecidedRequest {
@@ -167,6 +169,7 @@ function decide(
     scanId: newScanId(createdAt, randomBytes),
     createdAt,
     user,
+    unknownFields,
   });
   checkEgress(decided.request, config);
   return decided;

@@ -42,6 +42,8 @@ export interface SubmissionOrigin {
   createdAt: Date;
   /** Token id, `cli`, or null. */
   user: string | null;
+  /** Members of the submission that are no fields: `unknown field: x`. */
+  unknownFields?: readonly string[];
   /** `dag` may name a file instead of an installed graph (command line only). */
   graphFiles?: boolean;
 }
@@ -136,6 +138,7 @@ export function decideRequest(
       ...(off.length > 0 && { disable_plugins: off }),
     },
     user: origin.user,
+    ...(origin.unknownFields?.length && { ignored: origin.unknownFields }),
   };
   return { request, targets, excluded };
 }

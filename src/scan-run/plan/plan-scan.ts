@@ -88,7 +88,7 @@ function withRequestedDiscovery(graph: Graph, { options }: ScanRequest, registry
   return probes ? withProbes(found, probes, registry) : found;
 }
 
-/** Requested features that the graph does not support; reported before and after the scan. */
+/** What was requested and has no effect: unknown fields, features that the graph does not support; reported before and after the scan. */
 export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
   const provided = (key: string) =>
     plan.nodes.some(({ skipped, definition }) => skipped === null && definition.provides.includes(key));
@@ -104,6 +104,7 @@ export function unavailable(plan: Plan, request: ScanRequest): ScanWarning[] {
     `the graph ${plan.name} looks for vulnerabilities, but vuln: false turns that off: ` +
     'the scan does not look for vulnerabilities';
   return [
+    ...(request.ignored ?? []).map((text) => ({ code: 'unknown_field', message: `ignored ${text}` })),
     ...(plan.vuln && !request.vuln && !portsOnly && !provided('vulnerabilities')
       ? [{ code: 'evaluation_off', message: off }]
       : []),

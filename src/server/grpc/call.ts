@@ -22,6 +22,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Response headers, in lower case. */
   readonly headers: Record<string, string>;
+  /** `unknown field: x` per member of the message that the REST API does not know. */
+  unknownFields: readonly string[];
   /** Whether the first message was read. */
   reached: boolean;
   token: TokenRecord | null;

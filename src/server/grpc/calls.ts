@@ -142,6 +142,7 @@ export class Calls {
       startedAt: performance.now(),
       signal,
       headers: { 'x-request-id': id },
+      unknownFields: [],
       reached: false,
       token: null,
       space: null,

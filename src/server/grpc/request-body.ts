@@ -45,6 +45,7 @@ export class RequestBody<S extends TSchema> {
     const { error } = this.#check(body);
     if (error) throw asPortolanError(Object.assign(error, { validationContext: this.#context() }));
     const unknown = unknownFields(body, this.#schema);
+    call.unknownFields = unknown;
     if (unknown.length > 0) call.headers[warningHeader] = warningsOf(unknown);
     return body as Static<S>;
   }

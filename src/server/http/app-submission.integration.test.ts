@@ -60,7 +60,7 @@ describe('submission', () => {
 
   it('names unknown parameters of a query and ignores them', async () => {
     const response = await service.app.inject({ url: '/api/v1/scans?staus=running&limit=1' });
-    expect([response.statusCode, response.json().meta.warnings]).toEqual([200, ['unknown parameter: staus']]);
+    expect([response.statusCode, response.json().meta.warnings]).toEqual([200, ['unknown parameter: staus; did you mean status?']]);
     const known = await service.app.inject({ url: '/api/v1/scans?status=running' });
     expect(known.json().meta.warnings).toBeUndefined();
   });
@@ -69,6 +69,22 @@ describe('submission', () => {
     const response = await post({ targets: ['127.0.0.1'], colour: 1, options: { speed: 2 } });
     expect(response.statusCode).toBe(201);
     expect(response.json().meta.warnings).toEqual(['unknown field: colour', 'unknown field: options.speed']);
+  });
+
+  it('suggests the field that was meant, and keeps the warning with the scan and its plan', async () => {
+    const body = { targets: ['127.0.0.1'], options: { rate: 5, max_durration: '1h' } };
+    const response = await post(body);
+    const warnings = [
+      'unknown field: options.rate; did you mean rate?',
+      'unknown field: options.max_durration; did you mean options.max_duration?',
+    ];
+    expect([response.statusCode, response.json().meta.warnings]).toEqual([201, warnings]);
+    const { scan_id } = response.json().data;
+    expect(await service.store.scans.request(scan_id)).toMatchObject({ ignored: warnings });
+    const plan = await service.app.inject({ method: 'POST', url: '/api/v1/scans/plan', payload: body });
+    expect(plan.json().data.warnings).toEqual(
+      warnings.map((text) => ({ code: 'unknown_field', message: `ignored ${text}` })),
+    );
   });
 
   it('reports all problems at once', async () => {

@@ -28,7 +28,7 @@ declare module 'fastify' {
     refusal: PortolanError | null;
     /** What the request changes, for its audit record; null if its path and body say all. */
     change: RequestChange | null;
-    /** `unknown field: x` per unknown member of the body, `unknown parameter: x` per unknown query parameter. */
+    /** `unknown field: x; did you mean y?` per unknown member of the body, `unknown parameter: x` per query parameter. */
     unknownFields: string[];
   }
   interface FastifyContextConfig {

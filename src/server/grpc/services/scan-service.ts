@@ -51,7 +51,7 @@ export function addScans(router: ConnectRouter, context: RouteContext): void {
       const fields = { ...more, targets, profile: given(profile), vuln, notifications: given(notifications) };
       const submission = submissions.read(fields, call);
       const key = readIdempotencyKey(message.idempotencyKey);
-      const order = scanRequestOf(context, call);
+      const order = { ...scanRequestOf(context, call), unknownFields: call.unknownFields };
       const { accepted, replayed } = await submitScan(order, submission, call.token?.id ?? null, key);
       call.resource = { type: 'scan', id: accepted.scan_id };
       if (replayed) call.headers['idempotency-replayed'] = 'true';

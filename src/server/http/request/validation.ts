@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
 import type { FieldProblem } from '../../../domain/errors.ts';
+import { nearest } from '../../../domain/text/nearest.ts';
 
 type ObjectSchema = { properties?: Record<string, ObjectSchema & { type?: string }> };
 
@@ -112,7 +113,7 @@ function typeWords(type: unknown): string {
     .join(' or ');
 }
 
-/** `unknown field: x` for members of a body (parameters of a query) that are not in the schema. */
+/** `unknown field: x; did you mean y?` for members of a body (parameters of a query) that are not in the schema. */
 export function unknownFields(
   body: unknown,
   schema: unknown,
@@ -120,7 +121,32 @@ export function unknownFields(
 ): string[] {
   const paths: string[] = [];
   findUnknown(body, schema as ObjectSchema, '', paths);
-  return paths.map((path) => `unknown ${what}: ${path.slice(0, 100)}`);
+  return paths.map((path) => {
+    const meant = knownField(path, schema as ObjectSchema);
+    return `unknown ${what}: ${path.slice(0, 100)}${meant === null ? '' : `; did you mean ${meant}?`}`;
+  });
+}
+
+/** The field of the same name elsewhere, else the nearest name beside it. */
+function knownField(path: string, schema: ObjectSchema): string | null {
+  const at = path.lastIndexOf('.');
+  const [beside, name] = [path.slice(0, at + 1), path.slice(at + 1)];
+  const known = pathsOf(schema, '');
+  const same = known.filter((one) => one === name || one.endsWith(`.${name}`));
+  if (same.length === 1 && same[0] !== undefined) return same[0];
+  const names = known.filter((one) => one.startsWith(beside)).map((one) => one.slice(beside.length));
+  const near = nearest(
+    name,
+    names.filter((one) => !one.includes('.')),
+  );
+  return near === null ? null : beside + near;
+}
+
+function pathsOf({ properties = {} }: ObjectSchema, prefix: string): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => [
+    `${prefix}${name}`,
+    ...pathsOf(schema, `${prefix}${name}.`),
+  ]);
 }
 
 /** Adds to `paths` up to the limit. */

@@ -91,7 +91,8 @@ export function planRoutes(app: App, context: RouteContext): void {
       const { store } = request.space;
       const { installed, choices, submission } = await withSent(request, context, checker, false);
       const createdAt = new Date();
-      const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user: request.tokenId };
+      const { tokenId: user, unknownFields } = request;
+      const origin = { scanId: newScanId(createdAt, randomBytes), createdAt, user, unknownFields };
       const decided = decideRequest(submission, config, choices, origin);
       checkEgress(decided.request, config);
       return envelope(request, await previewScan(decided, config, installed, store));

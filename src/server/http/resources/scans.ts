@@ -89,7 +89,8 @@ export function scanRoutes(app: App, context: RouteContext): void {
     handler: async (request, reply) => {
       const { submission, ...sent } = await withSent(request, context, checker, true);
       const origin = originOf(request.id, request.headers);
-      const order = { ...context, ...request.space, ...sent, origin, wake: () => workers.wake() };
+      const { space, unknownFields } = request;
+      const order = { ...context, ...space, ...sent, origin, unknownFields, wake: () => workers.wake() };
       const key = request.headers['idempotency-key'] ?? null;
       const { accepted, replayed } = await submitScan(order, submission, request.tokenId, key, request.body);
       if (replayed) reply.header('idempotency-replayed', 'true');
