@@ -108,10 +108,21 @@ describe('scan watch', () => {
     const watched = await run('scan', 'watch', id, '--format', 'json');
     expect(watched.code).toBe(0);
     expect(JSON.parse(watched.stdout)).toMatchObject({ scan_id: id, status: 'completed' });
-    const failed = await server.submit({ ...quick, exclude: ['127.0.0.0/8'] });
+    const failed = await server.submit({ ...quick, targets: ['nowhere.invalid'] });
     const ended = await run('scan', 'watch', failed);
     expect(ended.code).toBe(7);
     expect(ended.stderr).toMatch(/^portolan: the scan failed \(no_targets\)/m);
+    // What alerts count: a name that is not known is no failure of the service.
+    const { body } = await server.request('/api/v1/health');
+    expect(body).toMatchObject({ queue: { failed: 0 } });
+  });
+
+  it('is not begun where every target is excluded', async () => {
+    const none = await run('scan', '127.0.0.1', '--exclude', '127.0.0.0/8');
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing is left to scan: exclude has every target'),
+    });
   });
 
   it('ends with Ctrl-C, and the scan goes on', async () => {

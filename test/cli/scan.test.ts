@@ -183,8 +183,8 @@ describe('scan of real listeners', { concurrent: true }, () => {
       '--format',
       'csv',
     );
-    expect(code).toBe(7);
-    expect(stderr).toContain('no_targets');
+    expect(code).toBe(2);
+    expect(stderr).toContain('nothing is left to scan: exclude has every target');
     expect(stdout).not.toContain(`${ssh}`);
   });
 

@@ -30,6 +30,26 @@ describe('checkTargets', () => {
     expect(problems).toEqual([]);
   });
 
+  it.each([
+    [['192.0.2.0/30'], ['192.0.2.0/24'], 'nothing is left to scan: exclude has every target'],
+    [
+      ['192.0.2.1', 'web.example'],
+      ['192.0.2.1', 'WEB.example'],
+      'nothing is left to scan: exclude has every target',
+    ],
+    [
+      ['192.0.2.4/31'],
+      ['192.0.2.4'],
+      'nothing is left to scan: exclude, scanner.scope and scanner.blocklist leave no address',
+    ],
+    [['192.0.2.1', 'web.example'], ['192.0.2.1'], null],
+    [['web.example/30'], ['192.0.2.0/24'], null],
+    [['192.0.2.0/30'], ['192.0.2.1'], null],
+  ])('%s without %s: %s', (targets, exclude, reason) => {
+    const { problems } = check({ targets, exclude }, { blocklist: ['192.0.2.5'] });
+    expect(problems).toEqual(reason === null ? [] : [{ field: 'targets', reason }]);
+  });
+
   it('rejects each item out of scope with its position, repeated ones too', () => {
     const targets = ['192.0.2.1, 198.51.100.7', 'web.example', '198.51.100.7'];
     const { rejections, problems } = check({ targets }, { allow: ['192.0.2.0/24'] });

@@ -64,7 +64,26 @@ function checkParsed(
   checkCount(targets, excluded, config, problems);
   const outside = outOfScope(targets, config);
   if (outside.length > 0) problems.push({ field: 'targets', reason: 'out_of_scope' });
+  const reason =
+    outside.length > 0 || targets.items.length === 0 ? null : voidReason(targets, excluded, config);
+  if (reason !== null) problems.push({ field: 'targets', reason });
   return outside;
+}
+
+/** Why nothing would be left to scan, whatever names resolve to; null if something may be. */
+function voidReason(wanted: TargetList, excluded: TargetList, { scanner }: Config): string | null {
+  const names = wanted.hostnames.filter((name) => !excluded.hostnames.includes(name));
+  if (names.length + wanted.namedNetworks.length > 0) return null;
+  const left = wanted.addresses.minus(excluded.covered);
+  if (left.size === 0n) {
+    const isExcluded = wanted.addresses.size > 0n || wanted.hostnames.length > 0;
+    return isExcluded
+      ? 'nothing is left to scan: exclude has every target'
+      : 'no address that can be scanned';
+  }
+  const permitted = compileScope(scanner.scope).split(left).inside;
+  if (permitted.minus(parseTargets(scanner.blocklist).covered).size > 0n) return null;
+  return 'nothing is left to scan: exclude, scanner.scope and scanner.blocklist leave no address';
 }
 
 function checkCount(

@@ -19,6 +19,9 @@ import { traceScan } from './trace-scan.ts';
 /** A scan without a lease, such as one without a worker. */
 type ScanKey = Pick<QueueClaim, 'scanId' | 'tenant'>;
 
+/** Why scans end without results, and no alert is due: alerts count failed entries of the queue. */
+const noFault: readonly string[] = ['canceled', 'no_targets'];
+
 /** Pause before retrying to store the end of a scan, milliseconds. */
 const storeAgainMs = 1000;
 
@@ -35,8 +38,9 @@ export class ScanEnds {
     const { log } = this.#context;
     const { scanId } = slot;
     const folder = folderOf(this.#context, slot);
-    // A cancel just after completion has no effect.
-    const jobState = outcome.status === 'completed' || outcome.error?.code === 'canceled' ? 'done' : 'failed';
+    // A cancel just after completion has no effect; without a target nothing went wrong that alerts are for.
+    const isDone = outcome.status === 'completed' || noFault.includes(outcome.error?.code ?? '');
+    const jobState = isDone ? 'done' : 'failed';
     await removeResumeMark(folder);
     const { attempt } = slot;
     const run = { held: this.#heldBy(slot), isFirst: attempt === 1 };
