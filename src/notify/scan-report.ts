@@ -1,5 +1,6 @@
 import { type Severity, severities } from '../domain/finding.ts';
 import { failureCodes, type Scan } from '../domain/scan.ts';
+import { shownState, stateWithReason } from '../domain/scan-state.ts';
 import { shortened } from './fitting.ts';
 import { type FindingChanges, findingText, type ShownFinding } from './shown-finding.ts';
 
@@ -63,14 +64,21 @@ export function scanReport(scan: Scan, url: string | null, details = plainDetail
 }
 
 /** One-line summary. */
-export function reportHeadline({ scan_id, status, results, max_severity, changes }: ScanReport): string {
+export function reportHeadline({
+  scan_id,
+  status,
+  error,
+  results,
+  max_severity,
+  changes,
+}: ScanReport): string {
   if (changes) {
     const { new_count, fixed_count } = changes;
     return `Scan ${scan_id} changed: ${amount(new_count, 'new finding')}, ${fixed_count} fixed, highest severity ${max_severity ?? 'none'}`;
   }
   const { live_hosts, open_ports, vulnerabilities } = results;
   const found = `${amount(live_hosts, 'live host')}, ${amount(open_ports, 'open port')}, ${amount(vulnerabilities, 'finding')}`;
-  return `Scan ${scan_id} ${status}: ${found}, highest severity ${max_severity ?? 'none'}`;
+  return `Scan ${scan_id} ${shownState({ status, error })}: ${found}, highest severity ${max_severity ?? 'none'}`;
 }
 
 /** The same as pairs of a name and a value, for people. @param shown number of targets and of findings to list */
@@ -83,7 +91,7 @@ export function reportFacts(report: ScanReport, shown: number): [name: string, v
   return [
     ['Scan', scan_id],
     ...(name === null ? [] : [['Name', shortened(name, shownName)] as [string, string]]),
-    ['Status', error ? `${status} (${error.code}): ${error.message}` : status],
+    ['Status', stateWithReason({ status, error })],
     ['Targets', targetText(report.targets, shown)],
     ['Live hosts', String(results.live_hosts)],
     ['Open ports', String(results.open_ports)],

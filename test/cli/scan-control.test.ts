@@ -63,14 +63,14 @@ describe('scan status, cancel, pause, resume', () => {
     const paused = await run('scan', 'pause', id);
     expect({ code: paused.code, stdout: paused.stdout, stderr: paused.stderr }).toEqual({
       code: 0,
-      stdout: `${id} running (paused)\n`,
+      stdout: `${id} paused\n`,
       stderr: '',
     });
     expect((await run('scan', 'status', id)).stdout).toMatch(/^progress +.*, paused$/m);
     const resumed = await run('scan', 'resume', id, '--format', 'json');
     expect(JSON.parse(resumed.stdout)).toMatchObject({ scan_id: id, progress: { paused: false } });
     const canceled = await home.run(['scan', 'cancel', id, '--server', server.url]);
-    expect([canceled.code, canceled.stdout]).toEqual([0, `${id} failed (canceled)\n`]);
+    expect([canceled.code, canceled.stdout]).toEqual([0, `${id} canceled\n`]);
     const status = await home.run(['scan', 'status', id, '--format', 'json'], {
       env: { SERVICE_SERVER: server.url },
     });
@@ -174,8 +174,8 @@ describe('scan --dry-run --server', () => {
 
 describe('scan diff', () => {
   it('shows what changed between two scans of a server, and the same without it', async () => {
-    const before = await server.submit({ ...quick, ports: String(closed) });
-    const after = await server.submit({ ...quick, ports: `${closed},${ssh}` });
+    const before = await server.submit({ ...quick, name: 'pair', ports: String(closed) });
+    const after = await server.submit({ ...quick, name: 'pair', ports: `${closed},${ssh}` });
     for (const id of [before, after]) await server.waitForEnd(id);
     const json = await run('scan', 'diff', after, before, '--format', 'json');
     expect(json.code).toBe(0);
@@ -190,7 +190,7 @@ describe('scan diff', () => {
     expect(text.stdout.replaceAll(/ \([^)]+\)/g, '')).toBe(
       `${after} since ${before}\n? 127.0.0.1:${ssh}: not tried before\nno change, 1 not comparable\n`,
     );
-    // Without a baseline the scan of the same targets before it is one.
+    // Without a baseline the scan of the same name before it is one.
     const others = [[unknown], ['nonsense'], []].map((other) => run('scan', 'diff', after, ...other));
     expect((await Promise.all(others)).map(({ code }) => code)).toEqual([1, 1, 0]);
   });

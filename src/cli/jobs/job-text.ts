@@ -1,5 +1,6 @@
 import type { Job } from '../../domain/job.ts';
 import { defaultPriority } from '../../domain/scan.ts';
+import { shownState } from '../../domain/scan-state.ts';
 import { defaultPool } from '../../scan-run/plan/decide-request.ts';
 import { amountText } from '../terminal/draw/amounts.ts';
 import { drawTable, type TableColumn } from '../terminal/draw/columns.ts';
@@ -39,10 +40,10 @@ export function jobTable(
 }
 
 /** `completed, 2 new, 9 min ago` @param found new findings */
-export function lastText({ last_status, last_run_at }: Job, now: number, found = 0): string | null {
+export function lastText({ last_status, last_run_at, error }: Job, now: number, found = 0): string | null {
   if (last_status === null) return null;
   const parts = [
-    last_status,
+    last_status === 'failed' ? shownState({ status: last_status, error }) : last_status,
     ...(found > 0 ? [`${amountText(found)} new`] : []),
     ...(last_run_at === null ? [] : [whenText(last_run_at, now)]),
   ];

@@ -1,4 +1,5 @@
 import type { Scan } from '../../domain/scan.ts';
+import { stateWithReason } from '../../domain/scan-state.ts';
 import { countText } from '../terminal/draw/amounts.ts';
 import { drawFacts } from '../terminal/draw/columns.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
@@ -6,7 +7,7 @@ import { spanText, whenText } from '../terminal/draw/times.ts';
 
 /** The detail of a scan as text. */
 export function scanSummaryText(scan: Scan, style: TerminalStyle, now: number): string {
-  const { results, error, progress, name, tags, started_at, completed_at } = scan;
+  const { results, progress, name, tags, started_at, completed_at } = scan;
   const counts = [
     countText(results.live_hosts, 'host'),
     countText(results.open_ports, 'open port'),
@@ -14,7 +15,7 @@ export function scanSummaryText(scan: Scan, style: TerminalStyle, now: number): 
   ];
   const facts: [string, string | null][] = [
     ['scan', scan.scan_id],
-    ['status', error ? `${scan.status} (${error.code}: ${error.message})` : scan.status],
+    ['status', stateWithReason(scan)],
     ['targets', scan.targets.join(' ')],
     ['profile', scan.profile],
     ['name', name],

@@ -1,4 +1,5 @@
 import type { Scan } from '../../domain/scan.ts';
+import { shownState } from '../../domain/scan-state.ts';
 import { scanPath } from '../results/remote-result.ts';
 import { scanSummaryText } from '../results/scan-text.ts';
 import { scanOn } from '../session/scan-choice.ts';
@@ -27,13 +28,8 @@ export async function steerScan(
   const client = await requireServer(flags, global);
   const scan = await client.call('POST', `${scanPath(await scanOn(client, id))}/${verb}`, scanShape);
   if (flags.format === 'json') print(printableJson(scan));
-  else print(`${printable(`${scan.scan_id} ${stateOf(scan)}`)}\n`);
+  else print(`${printable(`${scan.scan_id} ${shownState(scan)}`)}\n`);
   return 0;
-}
-
-function stateOf({ status, progress, error }: Scan): string {
-  if (error) return `${status} (${error.code})`;
-  return progress.paused ? `${status} (paused)` : status;
 }
 
 function printScan(scan: Scan, { format }: ControlFlags, global: GlobalFlags): void {

@@ -1,4 +1,5 @@
 import type { ListedScan } from '../../domain/listed-scan.ts';
+import { shownState } from '../../domain/scan-state.ts';
 import { drawTable, type Narrowing, type TableColumn } from '../terminal/draw/columns.ts';
 import type { TerminalStyle } from '../terminal/draw/style.ts';
 import { targetsText } from '../terminal/draw/targets-text.ts';
@@ -27,8 +28,8 @@ function columnsOf(isWide: boolean, style: TerminalStyle, now: number): TableCol
     { head: 'ID', cell: ({ scan_id }) => scan_id },
     {
       head: 'STATUS',
-      cell: stateText,
-      paint: (scan) => (stateText(scan) === 'interrupted' ? 'yellow' : null),
+      cell: shownState,
+      paint: (scan) => (shownState(scan) === 'interrupted' ? 'yellow' : null),
     },
     { head: 'WHEN', cell: ({ created_at }) => whenText(created_at, now) },
     ...onlyWide(
@@ -45,14 +46,6 @@ function columnsOf(isWide: boolean, style: TerminalStyle, now: number): TableCol
         targetsText(targets, targets_total ?? targets.length, style, width),
     },
   ];
-}
-
-/** The stored status, or the more precise reason for it. */
-export function stateText({ status, progress, error }: ListedScan): string {
-  if (error?.code === 'interrupted' || error?.code === 'canceled' || error?.code === 'timeout')
-    return error.code;
-  if (progress.interrupted) return 'interrupted';
-  return progress.paused ? 'paused' : status;
 }
 
 /** Null before the scan starts. */

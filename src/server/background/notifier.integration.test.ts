@@ -73,7 +73,7 @@ describe('notifications of a scan', { concurrent: true }, () => {
     ];
     expect(scan.notifications).toEqual(outcome);
     expect(receiver.received.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual([
-      expect.stringContaining(`Scan ${hanging} failed: 1 live host,`),
+      expect.stringContaining(`Scan ${hanging} canceled: 1 live host,`),
     ]);
     await vi.waitFor(() => expect(ended.toSorted()).toEqual(['email skipped', 'slack delivered']), 30_000);
     expect(await service.store.outbox.ofScan(hanging)).toEqual([]);

@@ -85,7 +85,7 @@ describe.runIf(canRun('dashboard'))('the dashboard', () => {
       await ui.page.getByText('each counted once by its newest evaluated run').waitFor();
       await ui.page.getByRole('link', { name: /DMZ nightly/ }).waitFor();
       await ui.page.getByRole('progressbar').waitFor();
-      await ui.page.locator('canvas').waitFor();
+      await ui.page.getByText('One day is known so far').waitFor();
       await ui.picture('dashboard');
       await ui.expectGood();
     });

@@ -17,6 +17,7 @@ export const states = [
   'failed',
   'interrupted',
   'canceled',
+  'timed out',
   'skipped',
 ] as const;
 export type State = (typeof states)[number];

@@ -1,5 +1,6 @@
 import type { ResultRow } from '../../../domain/result.ts';
 import { leavesUntried, type Scan, type ScanWarning } from '../../../domain/scan.ts';
+import { stateWithReason } from '../../../domain/scan-state.ts';
 import { missedText } from '../../results/counts-text.ts';
 import { findingLine, isSevere } from '../../results/live/found-lines.ts';
 import { countText } from '../../terminal/draw/amounts.ts';
@@ -235,8 +236,7 @@ export function noteOutcome(ended: Ended, quiet: boolean, { hasNotes, isText }: 
   for (const stage of ended.stages.filter(({ status }) => status === 'failed')) {
     note(`stage ${printable(`${stage.instance_id} failed: ${stage.error ?? 'no reason given'}`)}`);
   }
-  if (ended.error)
-    note(`portolan: ${printable(`the scan failed (${ended.error.code}): ${ended.error.message}`)}`);
+  if (ended.error) note(`portolan: ${printable(`the scan ${stateWithReason(ended)}`)}`);
 }
 
 /**

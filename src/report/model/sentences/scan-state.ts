@@ -1,6 +1,15 @@
+import type { ScanStatus } from '../../../domain/scan.ts';
+import { type ShownState, shownState } from '../../../domain/scan-state.ts';
 import type { ReportFacts } from '../../report-facts.ts';
 import type { PortSums } from '../report.ts';
-import { clockText, dateTimeText, numberText, percentText, secondsText } from '../report-text.ts';
+import {
+  capitalText,
+  clockText,
+  dateTimeText,
+  numberText,
+  percentText,
+  secondsText,
+} from '../report-text.ts';
 
 /** How a scan ended, in words. */
 export interface ScanState {
@@ -9,6 +18,16 @@ export interface ScanState {
   /** `The scan was canceled`; null if it reached its end. */
   clause: string | null;
 }
+
+const clauses: Record<Exclude<ShownState, 'completed'>, string> = {
+  pending: 'The scan has not begun',
+  running: 'The scan is not finished',
+  paused: 'The scan is not finished',
+  interrupted: 'The scan was interrupted',
+  failed: 'The scan failed',
+  canceled: 'The scan was canceled',
+  'timed out': 'The scan ran out of time',
+};
 
 /** A scan that reached its end, but lost rows, counts as partial too. */
 export function scanState({
@@ -21,13 +40,11 @@ export function scanState({
 }: ReportFacts): ScanState {
   const code = failure?.code ?? (canceledBy === null ? null : 'canceled');
   const lost = summary.damaged === true || warnings.some((warning) => warning.code === 'record_damaged');
-  if (status === 'running') return { word: 'Running', clause: 'The scan is not finished' };
-  if (status === 'pending' || status === 'queued')
-    return { word: 'Pending', clause: 'The scan has not begun' };
-  if (code === 'canceled') return { word: 'Canceled', clause: 'The scan was canceled' };
-  if (code === 'timeout') return { word: 'Timed out', clause: 'The scan ran out of time' };
-  if (code === 'interrupted') return { word: 'Interrupted', clause: 'The scan was interrupted' };
-  if (code !== null || status === 'failed') return { word: 'Failed', clause: 'The scan failed' };
+  const state = shownState({
+    status: status === 'queued' ? 'pending' : code === null ? (status as ScanStatus) : 'failed',
+    error: code === null ? null : { code },
+  });
+  if (state !== 'completed') return { word: capitalText(state), clause: clauses[state] };
   if (lost) return { word: 'Results lost', clause: 'A part of the results is lost' };
   if (partial) return { word: 'Incomplete', clause: 'The scan did not reach its end' };
   return { word: 'Completed', clause: null };

@@ -22,6 +22,8 @@ export interface LineChartProps {
   height?: number;
   /** The axis ends here at least: a limit. Drawn as a dashed line with this name. */
   limit?: { value: number; name: string };
+  /** Why there is no line, while there are not two values. */
+  why?: string;
 }
 
 export interface SparklineProps {

@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { absent, count } from '../../format/numbers.ts';
 import type { LineChartProps } from './chart-props.ts';
 import { ChartTable } from './chart-table.tsx';
+import { EmptyChart } from './empty-chart.tsx';
 
 const Canvas = lazy(() => import('./line-chart-canvas.tsx'));
 
@@ -10,7 +11,15 @@ const usualHeight = 160;
 
 /** A line over time. Its numbers are a table for screen readers; the drawing comes with the library when needed. */
 export function LineChart(props: LineChartProps): ReactNode {
-  const { series, times, label, height = usualHeight, format = count, formatTime = timeText(props) } = props;
+  const {
+    series,
+    times,
+    label,
+    height = usualHeight,
+    format = count,
+    formatTime = timeText(props),
+    why,
+  } = props;
   const rows = times.map((time, index) => [
     formatTime(time),
     ...series.map(({ values }) => {
@@ -38,9 +47,13 @@ export function LineChart(props: LineChartProps): ReactNode {
         </figcaption>
       )}
       <div aria-hidden style={{ height }}>
-        <Suspense fallback={null}>
-          <Canvas {...props} height={height} format={format} formatTime={formatTime} />
-        </Suspense>
+        {times.length < 2 ? (
+          <EmptyChart why={why} />
+        ) : (
+          <Suspense fallback={null}>
+            <Canvas {...props} height={height} format={format} formatTime={formatTime} />
+          </Suspense>
+        )}
       </div>
       <ChartTable label={label} heads={['Time', ...series.map(({ name }) => name)]} rows={rows} />
     </figure>

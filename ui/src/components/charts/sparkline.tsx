@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { count } from '../../format/numbers.ts';
 import type { SparklineProps } from './chart-props.ts';
 import { areaPath, linePath, runsOf } from './chart-scale.ts';
+import { EmptyChart } from './empty-chart.tsx';
 
 /** Width of the drawing, which is stretched to that of its place. */
 const width = 240;
@@ -34,12 +35,17 @@ export function Sparkline({
       : `${label}: now ${format(last)}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`;
   return (
     <div className="min-w-0">
+      {known.length < 2 && (
+        <div style={{ height }}>
+          <EmptyChart />
+        </div>
+      )}
       <svg
         role="img"
         aria-label={spoken}
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
-        className="block w-full"
+        className={known.length < 2 ? 'hidden' : 'block w-full'}
         style={{ height }}
       >
         {runs.map((run) => (

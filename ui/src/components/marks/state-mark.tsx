@@ -19,6 +19,7 @@ const looks: Record<State, { icon: IconName; color: string }> = {
   paused: { icon: 'state-paused', color: 'text-state-paused' },
   completed: { icon: 'state-completed', color: 'text-state-completed' },
   failed: { icon: 'state-failed', color: 'text-state-failed' },
+  'timed out': { icon: 'state-failed', color: 'text-state-failed' },
   interrupted: { icon: 'state-interrupted', color: 'text-state-interrupted' },
   canceled: { icon: 'state-canceled', color: 'text-state-pending' },
   skipped: { icon: 'state-skipped', color: 'text-state-pending' },

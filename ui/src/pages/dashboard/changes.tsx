@@ -12,12 +12,12 @@ import { scanTitle } from '../scan/use-scan.ts';
 type Dashboard = Data<'/api/v1/dashboard'>;
 type Series = Dashboard['series'][number];
 
-/** Heads, and how they are shortened on phones. */
 const kinds = [
-  { kind: 'new', head: 'New', short: 'New' },
-  { kind: 'fixed', head: 'Fixed', short: 'Fixed' },
-  { kind: 'changed', head: 'Changed', short: 'Chg.' },
-  { kind: 'not_comparable', head: 'Not comp.', short: 'N/c' },
+  { kind: 'new', head: 'New', look: 'w-[66px] max-tablet:w-12' },
+  { kind: 'fixed', head: 'Fixed', look: 'w-[66px] max-tablet:w-12' },
+  { kind: 'changed', head: 'Changed', look: 'w-[72px] max-tablet:w-16' },
+  // On phones a sentence above says how many.
+  { kind: 'not_comparable', head: 'Not comparable', look: 'w-[108px] max-tablet:hidden' },
 ] as const;
 
 /** What the newest run of each scan changed, and the one thing that stands out. */
@@ -30,12 +30,9 @@ export function Changes({ dashboard: { series } }: { dashboard: Dashboard }) {
           <tr className="text-left text-size-11 text-text-3">
             <th className="h-7 w-[22%] font-medium max-tablet:w-auto">Scan</th>
             <th className="w-[84px] font-medium max-tablet:hidden">Ended</th>
-            {kinds.map(({ kind, head, short }) => (
-              <th key={kind} className="w-[66px] text-right font-medium max-tablet:w-12">
-                <abbr title={kind === 'not_comparable' ? 'Not comparable' : head} className="no-underline">
-                  <span className="max-tablet:hidden">{head}</span>
-                  <span className="tablet:hidden">{short}</span>
-                </abbr>
+            {kinds.map(({ kind, head, look }) => (
+              <th key={kind} className={`whitespace-nowrap text-right font-medium ${look}`}>
+                {head}
               </th>
             ))}
             <th className="pl-6 font-medium max-tablet:hidden">What stands out</th>
@@ -67,15 +64,15 @@ function ChangeRow({ line }: { line: Series }) {
       </td>
       {changes === null || compare === null ? (
         <>
-          {kinds.map(({ kind }) => (
-            <td key={kind} className="text-right text-text-3">
+          {kinds.map(({ kind, look }) => (
+            <td key={kind} className={`text-right text-text-3 ${look}`}>
               –
             </td>
           ))}
         </>
       ) : (
-        kinds.map(({ kind }) => (
-          <td key={kind} className="text-right">
+        kinds.map(({ kind, look }) => (
+          <td key={kind} className={`text-right ${look}`}>
             <Link to={compare} className="text-text-1 hover:no-underline">
               <DiffMark kind={kind} count={changes[kind]} />
             </Link>

@@ -3,6 +3,7 @@ import { Section } from '../../components/layout/section.tsx';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count, hundredths } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
@@ -26,13 +27,15 @@ export function FixFirst({ dashboard: { fixes, series, pending } }: { dashboard:
       }}
     >
       {fixes.length === 0 ? (
-        <p className="pt-2 text-text-2">
-          {pending
-            ? 'Ranking the findings…'
-            : series.some(({ scan }) => scan.vuln)
+        pending ? (
+          <LoadingRows rows={3} height={48} />
+        ) : (
+          <p className="pt-2 text-text-2">
+            {series.some(({ scan }) => scan.vuln)
               ? 'No finding of these scans names a change that removes it.'
               : 'No scan has evaluated vulnerabilities yet.'}
-        </p>
+          </p>
+        )
       ) : (
         <table className="w-full table-fixed">
           <thead>

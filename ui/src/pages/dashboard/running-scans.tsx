@@ -1,22 +1,25 @@
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Progress } from '../../components/layout/progress.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { DurationText } from '../../components/text/duration-text.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { plural } from '../../format/words.ts';
 import { Link } from '../../url/link.tsx';
-import { percentTried, scanTitle, shownState } from '../scan/use-scan.ts';
+import { percentTried, scanTitle } from '../scan/use-scan.ts';
 
 const shown = 5;
 
 /** Scans that run now, with what they found so far. */
 export function RunningScans() {
-  const { data } = useGet('/api/v1/scans', { query: { status: 'running', limit: shown } });
+  const { data, error } = useGet('/api/v1/scans', { query: { status: 'running', limit: shown } });
   const running = data?.scans.filter(({ status }) => status === 'running') ?? [];
   return (
     <Section title="Running" link={{ label: 'All scans', to: '/scans' }}>
-      {running.length === 0 && <p className="pt-2 text-text-2">No scan runs now.</p>}
+      {data === undefined && error === null && <LoadingRows rows={1} height={36} />}
+      {data !== undefined && running.length === 0 && <p className="pt-2 text-text-2">No scan runs now.</p>}
       <ul>
         {running.map((scan) => {
           const { progress, results } = scan;

@@ -3,6 +3,7 @@ import { useGet } from '../../api/use-get.ts';
 import { KeyValues } from '../../components/layout/key-values.tsx';
 import { Section } from '../../components/layout/section.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { bytes, count } from '../../format/numbers.ts';
@@ -13,17 +14,24 @@ import { jobTitle } from '../jobs/job.ts';
 
 type Health = Data<'/api/v1/health'>;
 
+/** In the place of a value that is on its way. */
+const awaited = '…';
 const mebibyte = 1_048_576;
 /** Jobs that are looked through for the next run. */
 const readJobs = 200;
 
 /** How the service is, and what it will do next. Lines that the token may not read are left out. */
 export function Service() {
-  const { data: health } = useGet('/api/v1/health', {}, { every: 15_000 });
-  const { data: vulndb } = useGet('/api/v1/vulndb', {});
+  const { data: health, error } = useGet('/api/v1/health', {}, { every: 15_000 });
+  const { data: vulndb, error: vulndbError } = useGet('/api/v1/vulndb', {});
   const alerts = useFiringAlerts();
   const next = useNextJob();
-  if (!health) return null;
+  if (!health)
+    return error ? null : (
+      <Section title="Service">
+        <LoadingRows rows={7} />
+      </Section>
+    );
   const { workers, queue, workspace } = health;
   return (
     <Section title="Service" link={{ label: 'Workers', to: '/workers' }}>
@@ -36,13 +44,16 @@ export function Service() {
           { label: 'Disk', value: `${bytes(workspace.free_space_mb * mebibyte)} free` },
           {
             label: 'Vulnerability data',
-            value: vulndb && (
-              <>
-                {count(vulndb.cve_count)} CVEs,{' '}
-                {vulndb.synced_at === null ? 'built in' : <TimeText at={vulndb.synced_at} relative />}
-                {vulndb.lacks && <p className="text-size-12 text-text-2">{vulndb.lacks}</p>}
-              </>
-            ),
+            value:
+              vulndb === undefined ? (
+                vulndbError === null && awaited
+              ) : (
+                <>
+                  {count(vulndb.cve_count)} CVEs,{' '}
+                  {vulndb.synced_at === null ? 'built in' : <TimeText at={vulndb.synced_at} relative />}
+                  {vulndb.lacks && <p className="text-size-12 text-text-2">{vulndb.lacks}</p>}
+                </>
+              ),
           },
           { label: 'Alerts', value: alerts },
         ]}
@@ -68,15 +79,15 @@ function HealthWord({ health: { status } }: { health: Health }) {
 
 function useFiringAlerts() {
   const mayRead = useCan('metrics:read');
-  const { data } = useGet('/api/v1/alerts', {}, { enabled: mayRead });
-  if (data === undefined) return undefined;
+  const { data, error } = useGet('/api/v1/alerts', {}, { enabled: mayRead });
+  if (data === undefined) return mayRead && error === null ? awaited : undefined;
   const firing = data.alerts.filter(({ state }) => state === 'firing').length;
   return firing === 0 ? 'none firing' : <Link to="/alerts">{count(firing)} firing</Link>;
 }
 
 function useNextJob() {
-  const { data } = useGet('/api/v1/jobs', { query: { limit: readJobs } });
-  if (data === undefined) return undefined;
+  const { data, error } = useGet('/api/v1/jobs', { query: { limit: readJobs } });
+  if (data === undefined) return error === null ? awaited : undefined;
   const [next] = data.jobs
     .filter(({ next_run_at: at }) => at !== null)
     .sort((a, b) => String(a.next_run_at).localeCompare(String(b.next_run_at)));

@@ -61,7 +61,8 @@ function byCount(severity: (typeof severities)[number]) {
 
 /** More is red, fewer is green; of what is only informative neither. */
 function Change({ severity, difference }: { severity: string; difference: number | null }) {
-  if (difference === null) return null;
+  // Keeps its place.
+  if (difference === null) return <span className="invisible">{change(0)}</span>;
   const color =
     difference === 0 || severity === 'info'
       ? 'text-text-3'
@@ -98,6 +99,7 @@ function Trend({ trend }: Pick<Dashboard, 'trend'>) {
         // Days before the first scan are empty, not zero.
         from={(times.at(-1) ?? 0) - (trendDays - 1) * dayMs}
         height={96}
+        why="One day is known so far; the line begins with the second."
       />
     </div>
   );

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { Section } from '../../components/layout/section.tsx';
@@ -15,7 +16,6 @@ import { searchText } from '../../url/search-text.ts';
 import { ChangeCounts } from '../jobs/change-counts.tsx';
 import { comparedRun, type Job, tookOf } from '../jobs/job.ts';
 import { RunBars } from '../jobs/run-bars.tsx';
-import { shownState } from '../scan/use-scan.ts';
 
 type Scan = Data<'/api/v1/scans'>['scans'][number];
 

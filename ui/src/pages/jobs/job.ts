@@ -1,3 +1,4 @@
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import type { Data } from '../../api/api-types.ts';
 import type { State } from '../../format/words.ts';
 
@@ -32,8 +33,8 @@ export function targetsText(job: Pick<Job, 'params'>): string {
 /** The state of the last run; that of the job itself while it runs and after it was canceled. Null before the first. */
 export function lastState({ status, last_status: last, error }: Job): State | null {
   if (status === 'running' || status === 'canceled') return status;
-  if (last === 'failed' && error?.code === 'canceled') return 'canceled';
-  return last === 'completed' || last === 'failed' || last === 'running' ? last : null;
+  if (last === 'failed') return shownState({ status: last, error: error ?? null });
+  return last === 'completed' || last === 'running' ? last : null;
 }
 
 /** Whether it waits for a run or has one. */

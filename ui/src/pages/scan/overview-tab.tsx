@@ -10,6 +10,7 @@ import { SeverityMark } from '../../components/marks/severity-mark.tsx';
 import { StateMark } from '../../components/marks/state-mark.tsx';
 import { BeingIndexed } from '../../components/states/being-indexed.tsx';
 import { Empty } from '../../components/states/empty.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { count } from '../../format/numbers.ts';
@@ -49,7 +50,7 @@ export default function OverviewTab() {
             },
           }))}
         />
-        <HowSure facets={facets} />
+        {scan.results.vulnerabilities > 0 && <HowSure facets={facets} />}
       </div>
       <div className="grid gap-x-8 pt-6 desk:grid-cols-[minmax(0,1fr)_264px]">
         <div className="flex min-w-0 flex-col gap-8">
@@ -59,7 +60,7 @@ export default function OverviewTab() {
               Results so far. Hosts, services and findings appear in their tabs as they are found.
             </p>
           )}
-          <FixFirst scanId={scanId} />
+          {scan.results.vulnerabilities > 0 && <FixFirst scanId={scanId} />}
           <Services facets={facets} scan={scan} />
         </div>
         <div className="flex min-w-0 flex-col gap-8 max-desk:pt-8">
@@ -96,7 +97,6 @@ function valuesOf(facets: Facets | undefined, field: string) {
 function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
   const values = valuesOf(data, 'class');
   const all = values.reduce((sum, { count: number }) => sum + number, 0);
-  if (all === 0) return null;
   const of = (name: string) => values.find(({ value }) => value === name)?.count ?? 0;
   const parts = [
     { name: 'certain', look: 'bg-text-2' },
@@ -106,7 +106,7 @@ function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
   return (
     <div className="flex flex-col justify-center gap-2 border-line border-b py-3 desk:border-t desk:border-l desk:pl-6">
       <h2 className="font-normal text-size-12 text-text-2">How sure</h2>
-      <div className="flex h-2 gap-0.5" aria-hidden="true">
+      <div className={`flex h-2 gap-0.5 ${all === 0 ? 'rounded-s bg-surface-3' : ''}`} aria-hidden="true">
         {parts.map(({ name, look }) =>
           of(name) > 0 ? (
             <div key={name} className={`min-w-1 rounded-s ${look}`} style={{ flexGrow: of(name) }} />
@@ -116,7 +116,7 @@ function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
       <p className="flex flex-wrap gap-4 text-size-12">
         {parts.map(({ name }) => (
           <span key={name} className="flex items-center gap-1">
-            {count(of(name))} <ClassMark value={name} />
+            {data ? count(of(name)) : '…'} <ClassMark value={name} />
           </span>
         ))}
       </p>
@@ -125,11 +125,16 @@ function HowSure({ facets: { data } }: { facets: Got<Facets> }) {
 }
 
 function FixFirst({ scanId }: { scanId: string }) {
-  const { data } = useGet('/api/v1/scans/{scan_id}/fixes', {
+  const { data, error } = useGet('/api/v1/scans/{scan_id}/fixes', {
     path: { scan_id: scanId },
     query: { limit: 3 },
   });
-  if (!data || data.total === 0) return null;
+  if (!data)
+    return error ? null : (
+      <Section title="Fix first">
+        <LoadingRows rows={3} height={48} />
+      </Section>
+    );
   return (
     <Section
       title="Fix first"
@@ -168,6 +173,12 @@ function Services({ facets: { data, indexShare }, scan }: { facets: Got<Facets>;
   const rest = scan.results.open_ports - known.reduce((sum, { count: number }) => sum + number, 0);
   const isWhole = hasEnded(scan) && data !== undefined && indexShare === null && known.length < maxServices;
   const values = isWhole && rest > 0 ? [...known, { value: 'none', count: rest }] : known;
+  if (data === undefined && scan.results.open_ports > 0)
+    return (
+      <Section title="Services">
+        <LoadingRows rows={4} />
+      </Section>
+    );
   if (values.length === 0) return null;
   const most = Math.max(...values.map(({ count: number }) => number));
   return (
@@ -202,8 +213,13 @@ function Services({ facets: { data, indexShare }, scan }: { facets: Got<Facets>;
 }
 
 function CoverageSummary({ scanId }: { scanId: string }) {
-  const { data } = useGet('/api/v1/scans/{scan_id}/coverage', { path: { scan_id: scanId } });
-  if (!data) return null;
+  const { data, error } = useGet('/api/v1/scans/{scan_id}/coverage', { path: { scan_id: scanId } });
+  if (!data)
+    return error ? null : (
+      <Section title="Coverage">
+        <LoadingRows rows={5} />
+      </Section>
+    );
   return (
     <Section title="Coverage" link={{ label: 'Details', to: `/scans/${scanId}/coverage` }}>
       <KeyValues rows={coverageRows(data)} />

@@ -1,3 +1,4 @@
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import { Sparkline } from '../../components/charts/sparkline.tsx';
 import { GraphPicture } from '../../components/graph/graph-picture.tsx';
 import { Note } from '../../components/layout/note.tsx';
@@ -6,7 +7,7 @@ import { DurationText } from '../../components/text/duration-text.tsx';
 import { count } from '../../format/numbers.ts';
 import { clockTime } from '../../format/times.ts';
 import { stageGraph } from './stage-graph.ts';
-import { percentTried, type Scan, shownState } from './use-scan.ts';
+import { percentTried, type Scan } from './use-scan.ts';
 
 /** How far a scan is, against what, and what it waits for. Never more than is known. */
 export function RunningScan({ scan }: { scan: Scan }) {
@@ -107,16 +108,14 @@ function Rate({ scan: { progress } }: { scan: Scan }) {
           {limit ? ` of ${count(limit)}` : ''}
         </span>
       </p>
-      {history && history.values.length > 1 && (
-        <Sparkline
-          values={history.values}
-          label="Packets per second"
-          from={first}
-          to="now"
-          max={limit ?? undefined}
-          height={40}
-        />
-      )}
+      <Sparkline
+        values={history?.values ?? []}
+        label="Packets per second"
+        from={first}
+        to="now"
+        max={limit ?? undefined}
+        height={40}
+      />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/controls/button.tsx';
 import { ConfirmDialog } from '../../components/controls/confirm-dialog.tsx';
@@ -17,7 +18,7 @@ import { useCan } from '../../session/session.ts';
 import { useGo } from '../../url/link.tsx';
 import { ExportMenu } from './export-menu.tsx';
 import { runAgainPath, schedulePath } from './run-again.ts';
-import { hasEnded, type Scan, scanTitle, shownState } from './use-scan.ts';
+import { hasEnded, type Scan, scanTitle } from './use-scan.ts';
 
 /** Not its detail, which nobody can load any more. */
 const listsWithIt = ['/api/v1/scans', '/api/v1/dashboard'] as const;

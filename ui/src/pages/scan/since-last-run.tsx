@@ -5,6 +5,7 @@ import { Section } from '../../components/layout/section.tsx';
 import { ClassMark } from '../../components/marks/class-mark.tsx';
 import { Exploited } from '../../components/marks/exploited.tsx';
 import { SeverityMark } from '../../components/marks/severity-mark.tsx';
+import { LoadingRows } from '../../components/states/loading-rows.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { dateTime } from '../../format/times.ts';
@@ -22,14 +23,28 @@ const shown = 5;
 export function SinceLastRun({ scan }: { scan: Scan }) {
   const isSmall = scan.results.vulnerabilities <= maxFindings;
   const path = { scan_id: scan.scan_id };
-  const { data: found } = useGet('/api/v1/scans/{scan_id}/baseline', { path });
+  const { data: found, error } = useGet('/api/v1/scans/{scan_id}/baseline', { path });
   const before = found?.baseline;
-  const { data: diff } = useGet(
+  const { data: diff, error: diffError } = useGet(
     '/api/v1/scans/{scan_id}/diff',
     { path, query: { against: before?.scan_id ?? '' } },
     { enabled: isSmall && Boolean(before) && scan.status === 'completed' },
   );
-  if (!before || !diff) return null;
+  if (!isSmall || scan.status !== 'completed' || error || diffError) return null;
+  if (found?.baseline === null)
+    return (
+      <Section title="Since the previous run">
+        <p className="pt-2 text-text-2">
+          No completed scan before has this name, or these targets, ports, profile and evaluation.
+        </p>
+      </Section>
+    );
+  if (!before || !diff)
+    return (
+      <Section title="Since the previous run">
+        <LoadingRows rows={shown} height={36} />
+      </Section>
+    );
   const { new: added, resolved, unchanged_count: unchanged } = diff.vulnerabilities;
   const worst = worstFirst(
     added.map((row) => ({ ...row, finding: row.vulnerability as unknown as FindingDetail })),

@@ -16,27 +16,6 @@ export function useScanId(): string {
   return scanId;
 }
 
-/** The state as readers know it: canceled is a failure by choice, interrupted is running that nobody runs. */
-export type ShownState =
-  | 'pending'
-  | 'running'
-  | 'paused'
-  | 'interrupted'
-  | 'completed'
-  | 'failed'
-  | 'canceled';
-
-export function shownState({
-  status,
-  progress,
-  error,
-}: Pick<Scan, 'status' | 'progress'> & { error: { code: string } | null }): ShownState {
-  if (status === 'failed') return error?.code === 'canceled' ? 'canceled' : 'failed';
-  if (status !== 'running') return status;
-  if (progress.paused) return 'paused';
-  return progress.interrupted ? 'interrupted' : 'running';
-}
-
 /** Whole percent of the known ports or hosts that were tried; 100 only at the end. */
 export function percentTried({ tried, not_tried: notTried, percent }: Scan['progress']): number {
   const known = tried + notTried;

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import type { Data } from '../../api/api-types.ts';
 import { serverNow } from '../../api/server-clock.ts';
 import { DiffMark } from '../../components/marks/diff-mark.tsx';
@@ -11,7 +12,7 @@ import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { count, percent } from '../../format/numbers.ts';
 import { plural } from '../../format/words.ts';
-import { percentTried, scanTitle, shownState } from '../scan/use-scan.ts';
+import { percentTried, scanTitle } from '../scan/use-scan.ts';
 
 export type ListedScan = Data<'/api/v1/scans'>['scans'][number];
 export type Changes = NonNullable<Data<'/api/v1/dashboard'>['series'][number]['changes']>;
@@ -184,9 +185,10 @@ function noteOf(scan: ListedScan): string {
     case 'paused':
       return `${percentTried(progress)} % of ${unit}`;
     case 'interrupted':
-      return 'resumes at the next start';
+      return scan.status === 'running' ? 'resumes at the next start' : '';
     case 'canceled':
-      return notTried > 0 ? `${percent(notTried, all)} of ${unit} not tried` : 'canceled at the end';
+    case 'timed out':
+      return notTried > 0 ? `${percent(notTried, all)} of ${unit} not tried` : '';
     case 'failed':
       return error?.code.replaceAll('_', ' ') ?? '';
     default:

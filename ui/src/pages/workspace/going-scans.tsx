@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
+import { shownState } from '../../../../src/domain/scan-state.ts';
 import type { Data } from '../../api/api-types.ts';
 import { useGet } from '../../api/use-get.ts';
 import { SeverityCounts } from '../../components/marks/severity-counts.tsx';
@@ -9,7 +10,7 @@ import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { useGo } from '../../url/link.tsx';
-import { scanTitle, shownState } from '../scan/use-scan.ts';
+import { scanTitle } from '../scan/use-scan.ts';
 
 type Scan = Data<'/api/v1/scans/{scan_id}'>;
 
