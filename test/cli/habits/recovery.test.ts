@@ -21,7 +21,7 @@ describe('exit codes of a scan', () => {
     const slow = ['--ports', '1-2000', '--rate', '20', '--max-duration', '1s'];
     const { code, stdout, stderr } = await home.run(['scan', ...target, ...slow]);
     expect([code, JSON.parse(stdout)]).toEqual([6, expect.objectContaining({ partial: true })]);
-    expect(stderr).toContain('(timeout)');
+    expect(stderr).toContain('portolan: the scan timed out: ');
   });
 
   it('is 8 for a change with --fail-on-change, and only then', async () => {
