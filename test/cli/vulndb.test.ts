@@ -121,6 +121,22 @@ describe('portolan vulndb', () => {
     expect(JSON.parse(quiet.stdout).synced).toHaveLength(1);
   });
 
+  it('export and import: one file carries all data to another workspace', async () => {
+    const bundle = home.file('bundle.tar');
+    const exported = await vulndb(['export', bundle]);
+    expect([exported.code, exported.stdout]).toEqual([0, expect.stringContaining('10 distribution fixes')]);
+    const imported = await vulndb(['import', bundle], 'offline');
+    expect([imported.code, imported.stdout]).toEqual([0, exported.stdout]);
+    const json = JSON.parse((await vulndb(['stats', '--format', 'json'], 'offline')).stdout);
+    expect(json).toMatchObject({ cve_count: 1, fix_count: 10, lacks: null });
+    const none = await vulndb(['export', bundle], 'empty');
+    expect([none.code, none.stderr]).toEqual([
+      expect.any(Number),
+      expect.stringContaining('run portolan vulndb sync'),
+    ]);
+    expect(none.code).not.toBe(0);
+  });
+
   it('sync: a source that fails is exit code 4, and the others stay', async () => {
     throttled = true;
     const { code, stderr, stdout } = await vulndb(['sync', '--since', '2026-11-01']);

@@ -12,7 +12,7 @@ export interface Window {
 }
 
 /** Windows that NVD accepts, up to now; a single null requests everything. */
-export function windows(start: string | null, end: number): (Window | null)[] {
+export function changeWindows(start: string | null, end: number): (Window | null)[] {
   if (start === null) return [null];
   const found: Window[] = [];
   for (let from = Date.parse(start); from < end; from += longestWindowMs) {

@@ -36,7 +36,7 @@ interface FeedToDownload extends DownloadOptions {
  * Downloads a feed into a file. One that was cut off goes on where it stopped, if the server still has the same file.
  * @throws DownloadProblem
  */
-export async function downloadFeed(feed: FeedToDownload): Promise<DownloadedFeed | null> {
+export async function resumeDownload(feed: FeedToDownload): Promise<DownloadedFeed | null> {
   const { url, folder, name, most, headers, ...options } = feed;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, name);

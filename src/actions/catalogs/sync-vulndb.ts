@@ -8,8 +8,8 @@ import { FeedProblem, fileBytes } from '../../knowledge/vulndb/import/feed-bytes
 import { type FeedFormat, type FeedReport, importFeed } from '../../knowledge/vulndb/import/import-feed.ts';
 import { diskError } from '../../workspace/atomic-file.ts';
 import { DownloadProblem, fetchFeed } from './fetch-feed.ts';
-import { checkPage, contentHash, readMeta, type Window, windows } from './nvd-files.ts';
-import { type DownloadedFeed, discardDownload, downloadFeed } from './resume-download.ts';
+import { changeWindows, checkPage, contentHash, readMeta, type Window } from './nvd-files.ts';
+import { type DownloadedFeed, discardDownload, resumeDownload } from './resume-download.ts';
 import type { SourceUrls, SyncSource } from './vulndb-sources.ts';
 
 export interface VulndbSyncRequest {
@@ -210,7 +210,7 @@ class Sync {
     const folder = downloadsIn(this.#request.dir);
     const name = key.replaceAll('/', '-');
     const most = maxResponseBytes[source];
-    return await downloadFeed({ ...this.#limits(), url, folder, name, most, redirects: 5, headers });
+    return await resumeDownload({ ...this.#limits(), url, folder, name, most, redirects: 5, headers });
   }
 
   /** A file that is broken is downloaded again. */
@@ -317,7 +317,7 @@ class Sync {
         : mark;
     const start = this.#request.since ?? (filled && new Date(Date.parse(filled) - overlapMs).toISOString());
     let newest: string | null = null;
-    for (const window of windows(start, began)) {
+    for (const window of changeWindows(start, began)) {
       const date = await this.#takeWindow(window, outcome);
       newest = date ?? newest;
     }

@@ -8,6 +8,8 @@ import {
   vulndbSources,
 } from '../../actions/catalogs/vulndb-sources.ts';
 import type { Config } from '../../config/schema.ts';
+import { PortolanError } from '../../domain/errors.ts';
+import { exportBundle, importBundle, isBundle } from '../../knowledge/vulndb/generation/generation-bundle.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
 import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';
@@ -33,9 +35,38 @@ export interface VulndbSyncFlags {
   format: string;
 }
 
+/** Writes the data into a bundle. */
+export async function exportVulndb(path: string, _flags: object, global: GlobalFlags): Promise<void> {
+  const { config } = await readConfig(global);
+  const manifest = await exportBundle(vulndbFolder(config), path);
+  if (manifest === null)
+    throw new PortolanError('not_found', 'No data to export: run portolan vulndb sync first.');
+  print(stateLine(manifest));
+}
+
+async function importOneBundle(
+  path: string,
+  { replace = false, format }: ImportFlags,
+  config: Config,
+): Promise<void> {
+  const workspace = await openWorkspace(config.workspace.dir);
+  const manifest = await recordChange(
+    { config, workspace },
+    { operation: 'vulndb.import', details: { bundle: true, replace } },
+    () => importBundle(vulndbFolder(config), path, replace),
+    ({ generation, counts }) => ({ id: generation, details: { cves: counts.cves } }),
+  );
+  print(format === 'json' ? printableJson({ ...stateOf(manifest), imported: [] }) : stateLine(manifest));
+}
+
 export async function importFiles(paths: string[], flags: ImportFlags, global: GlobalFlags): Promise<void> {
   const { config } = await readConfig(global);
   checkKept(config);
+  const [first = ''] = paths;
+  if (await isBundle(first)) {
+    if (paths.length > 1) throw usage('a bundle is imported alone: it replaces all data');
+    return importOneBundle(first, flags, config);
+  }
   const workspace = await openWorkspace(config.workspace.dir);
   const dir = vulndbFolder(config);
   const { manifest, imported } = await recordChange(

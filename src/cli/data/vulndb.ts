@@ -4,10 +4,12 @@ import { formatOption } from '../terminal/output-options.ts';
 
 /** `vulndb`: import, fetch and show vulnerability data. */
 export function addVulndbCommand(program: CliCommand): void {
-  const vulndb = program.command('vulndb').description('import, fetch and show vulnerability data');
+  const vulndb = program.command('vulndb').description('import, fetch, export and show vulnerability data');
   vulndb
     .command('import')
-    .description('import files atomically: NVD, CVE 5, KEV, EPSS, fixes of distributions; plain or .gz')
+    .description(
+      'import files atomically: a bundle of vulndb export, NVD, CVE 5, KEV, EPSS, fixes of distributions',
+    )
     .argument('<file...>', 'files, or directories of files')
     .option('--replace', 'discard existing data first')
     .addOption(formatOption())
@@ -20,6 +22,11 @@ export function addVulndbCommand(program: CliCommand): void {
     .option('--force', 'fetch everything again')
     .addOption(formatOption())
     .runs(async () => (await import('./vulndb-work.ts')).syncVulndbCommand);
+  vulndb
+    .command('export')
+    .description('write all data into one file, for machines without network: vulndb import reads it there')
+    .argument('<file>', 'the bundle')
+    .runs(async () => (await import('./vulndb-work.ts')).exportVulndb);
   vulndb
     .command('stats')
     .description('show counts, sources and dates of the data')

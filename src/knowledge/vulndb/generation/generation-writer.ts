@@ -175,12 +175,7 @@ export class GenerationWriter implements FeedSink {
       files: build.files,
     };
     writeDurably(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-    syncFolder(folder);
-    renameSync(folder, join(this.#dir, generation));
-    const pointer = join(this.#staging, pointerName);
-    writeDurably(pointer, `${generation}\n`);
-    renameSync(pointer, join(this.#dir, pointerName));
-    syncFolder(this.#dir);
+    publishGeneration(this.#dir, this.#staging, generation);
     this.close();
     return manifest;
   }
@@ -201,6 +196,21 @@ export class GenerationWriter implements FeedSink {
   #base(): string | null {
     return this.base && join(this.#dir, this.base.generation);
   }
+}
+
+/**
+ * Makes the complete folder `generation` of a staging folder the current generation; requires the lock.
+ * The previous one goes when the next writer closes.
+ */
+export function publishGeneration(dir: string, staging: string, generation: string): void {
+  const folder = join(staging, 'generation');
+  syncFolder(folder);
+  rmSync(join(dir, generation), { recursive: true, force: true });
+  renameSync(folder, join(dir, generation));
+  const pointer = join(staging, pointerName);
+  writeDurably(pointer, `${generation}\n`);
+  renameSync(pointer, join(dir, pointerName));
+  syncFolder(dir);
 }
 
 function generationName(now: Date): string {
@@ -226,7 +236,7 @@ function readPointerQuietly(dir: string): string | null {
   }
 }
 
-function writeDurably(path: string, text: string): void {
+export function writeDurably(path: string, text: string): void {
   const fd = openSync(path, 'wx', 0o600);
   try {
     writeFileSync(fd, text);
