@@ -578,6 +578,12 @@ export const configKeys = [
     description: 'The audit log; audit/YYYY-MM-DD.jsonl in the workspace when not set.',
   },
   {
+    path: 'logging.audit.reads',
+    type: 'bool',
+    default: false,
+    description: 'Record also what the Web UI reads; rejected requests are always recorded.',
+  },
+  {
     path: 'logging.audit.events',
     type: 'string[]',
     values: auditEvents,

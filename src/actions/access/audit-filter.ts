@@ -9,7 +9,7 @@ export interface AuditQuery {
   since?: string | undefined;
   /** The same: records before then. */
   until?: string | undefined;
-  /** Names of events, comma-separated. */
+  /** Names of events, comma-separated; `changes`: whatever changed something. */
   event?: string | undefined;
   /** Id, name or type of the actor. */
   actor?: string | undefined;
@@ -24,6 +24,19 @@ export interface AuditFilter {
   takes(record: AuditRecord): boolean;
 }
 
+/** Stands for all events that say what changed. */
+const changes = 'changes';
+/** Requests with a body that change nothing, and those that an event `config_change` tells in better words. */
+const toldOtherwise =
+  /\/(?:validate|preview|plan|session)$|^\/api\/v1\/(?:tokens|dags|profiles|plugins)(?:\/|$)/;
+
+function isChange({ event, request, details }: AuditRecord): boolean {
+  if (event === 'config_change') return details['operation'] !== 'audit.read';
+  if (event !== 'api_access' || request === null) return false;
+  const { method, path } = request;
+  return method !== 'GET' && method !== 'HEAD' && !toldOtherwise.test(path);
+}
+
 const outcomes = ['allowed', 'denied', 'error'];
 
 /** @param problems collects what is wrong with it */
@@ -31,9 +44,9 @@ export function readFilter(query: AuditQuery, problems: FieldProblem[]): AuditFi
   const since = readSince(query.since, problems);
   const until = readSince(query.until, problems, 'until');
   const events = query.event?.split(',').map((name) => name.trim());
-  const known: readonly string[] = auditEvents;
+  const known: readonly string[] = [...auditEvents, changes];
   if (events?.some((name) => !known.includes(name)))
-    problems.push({ field: 'event', reason: `must be one of ${auditEvents.join(', ')}` });
+    problems.push({ field: 'event', reason: `must be one of ${known.join(', ')}` });
   const { actor, outcome, resource } = query;
   if (outcome !== undefined && !outcomes.includes(outcome))
     problems.push({ field: 'outcome', reason: `must be one of ${outcomes.join(', ')}` });
@@ -42,7 +55,9 @@ export function readFilter(query: AuditQuery, problems: FieldProblem[]): AuditFi
     takes: (record) =>
       (since === null || record.timestamp >= since) &&
       (until === null || record.timestamp < until) &&
-      (events === undefined || events.includes(record.event)) &&
+      (events === undefined ||
+        events.includes(record.event) ||
+        (events.includes(changes) && isChange(record))) &&
       (outcome === undefined || record.outcome === outcome) &&
       (actor === undefined || isActor(record, actor)) &&
       (resource === undefined || isAbout(record, resource)),

@@ -34,7 +34,10 @@ function addList(audit: CliCommand): void {
     .description('list records, newest first; listing is recorded too')
     .option('--since <time>', `${filter} since this time, date, or duration ago, e.g. 24h`)
     .option('--until <time>', `${filter} from before`)
-    .option('--event <names>', `${filter} of these events, comma-separated`)
+    .option(
+      '--event <names>',
+      `${filter} of these events, comma-separated; changes = whatever changed something`,
+    )
     .option('--actor <actor>', `${filter} of this token id, name, user, or type`)
     .addOption(new Option('--outcome <outcome>', filter).choices(['allowed', 'denied', 'error']))
     .option('--resource <resource>', `${filter} about this type, type:id or id, e.g. scan`)

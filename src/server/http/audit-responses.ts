@@ -111,8 +111,9 @@ export class AuditedResponses {
     const access = recordOf(request, reply, config);
     const { auditEvent, auditOperation: operation } = routeOf(request).config ?? {};
     const details = { ...(operation && { operation }), ...access.details };
+    const isLeftOut = !config.logging.audit.reads && access.outcome === 'allowed' && isReadOfUi(request);
     await Promise.all([
-      audit.record(access),
+      isLeftOut ? undefined : audit.record(access),
       auditEvent ? audit.record({ ...access, event: auditEvent, details }) : undefined,
     ]);
   }
@@ -121,6 +122,11 @@ export class AuditedResponses {
     const isPreflight = request.method === 'OPTIONS' && reply.statusCode === 204;
     return isPreflight || accessOf(request, this.#paths) === 'open';
   }
+}
+
+/** The Web UI asks again and again for what it shows: between its reads nobody would find a change. */
+function isReadOfUi({ method, headers }: FastifyRequest): boolean {
+  return (method === 'GET' || method === 'HEAD') && headers['x-portolan-client'] === 'ui';
 }
 
 function recordOf(request: FastifyRequest, reply: FastifyReply, config: RouteContext['config']): AuditEvent {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createToken } from '../../actions/access/create-token.ts';
 import { revokeToken } from '../../actions/access/revoke-token.ts';
 import { checkAuditLog } from '../../workspace/audit/audit-check.ts';
 import { auditFiles } from '../../workspace/audit/audit-files.ts';
@@ -71,6 +72,25 @@ async function writingRoutes(token: string, scanId: string) {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const submission = (targets: string[], more: object = {}) => ({ targets, profile: 'quick', ...more });
+
+it('what the Web UI reads is left out unless asked for; what it changes and what is rejected stays', async () => {
+  const { token } = await createToken(service.store, {
+    name: 'ui',
+    scopes: ['scan:read'],
+    expiry: '1h',
+    tenant: null,
+  });
+  const ui = { ...bearer(token), 'x-portolan-client': 'ui' };
+  const ask = (url: string, headers: Record<string, string>) => service.app.inject({ url, headers });
+  await ask('/api/v1/scans', ui);
+  await ask('/api/v1/tokens', ui);
+  await ask('/api/v1/profiles', bearer(token));
+  const paths = async () => (await records()).map(({ request }) => request?.path);
+  expect(await paths()).toEqual(['/api/v1/tokens', '/api/v1/profiles']);
+  service.context.config.logging.audit.reads = true;
+  await ask('/api/v1/scans', ui);
+  expect(await paths()).toContain('/api/v1/scans');
+});
 
 describe('audit of API calls', () => {
   it('a read token is refused on every writing route, changes nothing, and stands in the audit log', async () => {

@@ -57,7 +57,7 @@ describe('audit log', () => {
   const open = (file: string, said: string[] = []) =>
     new AuditLog({
       folder: join(dir, 'audit'),
-      settings: { enabled: true, file, events: ['api_access'] },
+      settings: { enabled: true, reads: false, file, events: ['api_access'] },
       onFault: (message) => said.push(message),
       onRecovery: (message) => said.push(message),
       onGap: (message) => said.push(message),

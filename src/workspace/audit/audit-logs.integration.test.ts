@@ -30,7 +30,7 @@ function open(settings: { enabled: boolean; file: string; events: ['api_access']
   return new AuditLogs({
     workspaceDir: dir,
     tenants,
-    settings,
+    settings: Object.assign(settings, { reads: false }),
     onFault,
     onRecovery: onFault,
     onGap: onFault,

@@ -61,7 +61,8 @@ describe.runIf(canRun('settings'))('the settings', () => {
     await form.waitFor();
     await expect.poll(() => ui.focused()).toMatch(/^input/);
     await ui.type('nightly <b>import</b>');
-    await ui.choose(form.getByRole('checkbox', { name: 'job:read' }), 'Space');
+    await ui.choose(form.getByRole('checkbox', { name: 'job:write' }), 'Space');
+    await expect.poll(() => form.getByText('the scopes chosen below').count()).toBe(1);
     await ui.choose(form.getByRole('button', { name: 'Create token' }));
     const shown = ui.page.getByRole('dialog', { name: 'Token created' });
     await shown.waitFor();
@@ -76,9 +77,13 @@ describe.runIf(canRun('settings'))('the settings', () => {
     expect(await ui.page.content()).not.toContain(secret);
     const headers = { authorization: `Bearer ${secret}` };
     const response = await fetch(`${service.url}/api/v1/session`, { method: 'POST', headers });
-    expect(((await response.json()) as { data: { scopes: string[] } }).data.scopes).toEqual([
-      'scan:read',
+    expect(((await response.json()) as { data: { scopes: string[] } }).data.scopes.toSorted()).toEqual([
       'job:read',
+      'job:write',
+      'metrics:read',
+      'plugin:read',
+      'scan:read',
+      'workspace:read',
     ]);
     await ui.expectClean();
   });

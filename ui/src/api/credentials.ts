@@ -17,6 +17,7 @@ export function credentials(): Credentials {
 /** Headers of every request; the token is never part of a URL. */
 export function accessHeaders({ token, tenant }: Credentials = current): Record<string, string> {
   return {
+    'x-portolan-client': 'ui',
     ...(token !== null && { authorization: `Bearer ${token}` }),
     ...(tenant !== null && { 'x-tenant-id': tenant }),
   };

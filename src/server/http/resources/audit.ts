@@ -17,7 +17,10 @@ const auditQuery = Type.Object({
   since: sinceQuery,
   until: Type.Optional(Type.String({ description: 'RFC 3339 time or date; only records from before' })),
   event: Type.Optional(
-    Type.String({ maxLength: 200, description: `comma-separated: ${auditEvents.join(', ')}` }),
+    Type.String({
+      maxLength: 200,
+      description: `comma-separated: ${auditEvents.join(', ')}; changes = whatever changed something`,
+    }),
   ),
   actor: Type.Optional(
     Type.String({ maxLength: 256, description: 'id, name or type (token, anonymous, user, system)' }),

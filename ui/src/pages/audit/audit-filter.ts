@@ -14,6 +14,11 @@ export interface AuditQuery {
 
 export const eventOptions = [
   { value: '', label: 'Every event' },
+  {
+    value: 'changes',
+    label: 'Changes',
+    hint: 'what changed something: scans, jobs, settings, graphs, tokens',
+  },
   { value: 'api_access', label: 'api_access', hint: 'requests of the API' },
   { value: 'scan_start', label: 'scan_start' },
   { value: 'scan_complete', label: 'scan_complete' },

@@ -6,6 +6,7 @@ import { Button } from '../../components/controls/button.tsx';
 import { Checkbox } from '../../components/controls/checkbox.tsx';
 import { Dialog } from '../../components/controls/dialog.tsx';
 import { Field } from '../../components/controls/field.tsx';
+import { Segmented } from '../../components/controls/segmented.tsx';
 import { Select } from '../../components/controls/select.tsx';
 import { TextInput } from '../../components/controls/text-input.tsx';
 import { KeyValues } from '../../components/layout/key-values.tsx';
@@ -13,7 +14,7 @@ import { Note } from '../../components/layout/note.tsx';
 import { CopyButton } from '../../components/text/copy-button.tsx';
 import { TimeText } from '../../components/text/time-text.tsx';
 import { useSession } from '../../session/session.ts';
-import { tokenScopes } from './token-scopes.ts';
+import { type Role, roleOf, roles, tokenScopes } from './token-scopes.ts';
 
 type Created = Data<'/api/v1/tokens', 'post'>;
 
@@ -45,7 +46,8 @@ interface TokenFormProps {
 function TokenForm({ onCreated, onClose }: TokenFormProps): ReactNode {
   const form = useId();
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<readonly string[]>(['scan:read']);
+  const [chosen, setChosen] = useState<readonly string[]>(roles[0]?.scopes ?? []);
+  const role = roleOf(chosen);
   const [lifetime, setLifetime] = useState<Lifetime>('90d');
   const [tenant, setTenant] = useState('');
   const { send, isPending, error } = useSend('post', '/api/v1/tokens', { invalidates: ['/api/v1/tokens'] });
@@ -94,9 +96,19 @@ function TokenForm({ onCreated, onClose }: TokenFormProps): ReactNode {
         >
           <TextInput value={name} onChange={setName} placeholder="ops-laptop" maxLength={100} />
         </Field>
+        <Field
+          label="Role"
+          hint={roles.find(({ value }) => value === role)?.hint ?? 'the scopes chosen below'}
+        >
+          <Segmented<Role>
+            options={role === 'own' ? [...roles, { value: 'own', label: 'Own scopes' }] : roles}
+            value={role}
+            onChange={(next) => setChosen(roles.find(({ value }) => value === next)?.scopes ?? chosen)}
+          />
+        </Field>
         <fieldset className="min-w-0">
           <legend className="pb-1.5 font-medium text-size-12">Scopes</legend>
-          <div className="grid gap-x-4 gap-y-1.5 tablet:grid-flow-col tablet:grid-cols-2 tablet:grid-rows-6">
+          <div className="grid gap-x-4 gap-y-1.5 tablet:grid-flow-col tablet:grid-cols-2 tablet:grid-rows-7">
             {tokenScopes.map(([scope, words]) => (
               <Checkbox
                 key={scope}

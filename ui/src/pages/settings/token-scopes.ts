@@ -22,3 +22,37 @@ const allowed: Record<Scope, string> = {
 
 /** Scopes with what they allow, the narrow ones first. */
 export const tokenScopes: readonly (readonly [string, string])[] = Object.entries(allowed);
+
+export type Role = 'viewer' | 'operator' | 'admin' | 'own';
+
+const viewer = ['scan:read', 'workspace:read', 'job:read', 'plugin:read', 'metrics:read'];
+
+/** What most tokens are for; `own` stands for any other choice of scopes. */
+export const roles: readonly { value: Role; label: string; hint: string; scopes: readonly string[] }[] = [
+  {
+    value: 'viewer',
+    label: 'Viewer',
+    hint: 'sees scans, jobs and the service, changes nothing',
+    scopes: viewer,
+  },
+  {
+    value: 'operator',
+    label: 'Operator',
+    hint: 'also starts and deletes scans, changes jobs and graphs, cleans the workspace',
+    scopes: [...viewer, 'scan:write', 'scan:execute', 'workspace:write', 'job:write', 'dag:write'],
+  },
+  {
+    value: 'admin',
+    label: 'Admin',
+    hint: 'everything, also tokens, plugins and configuration',
+    scopes: ['admin'],
+  },
+];
+
+/** The role that these scopes are, exactly. */
+export function roleOf(scopes: readonly string[]): Role {
+  const same = roles.find(
+    (role) => role.scopes.length === scopes.length && role.scopes.every((scope) => scopes.includes(scope)),
+  );
+  return same?.value ?? 'own';
+}
