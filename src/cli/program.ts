@@ -17,6 +17,8 @@ const commands: Record<string, () => Promise<AddCommand>> = {
   schedule: async () => (await import('./jobs/schedule.ts')).addScheduleCommand,
   explain: async () => (await import('./scan/explain.ts')).addExplainCommand,
   workspace: async () => (await import('./workspace/workspace.ts')).addWorkspaceCommand,
+  backup: async () => (await import('./workspace/backup.ts')).addBackupCommand,
+  restore: async () => (await import('./workspace/backup.ts')).addRestoreCommand,
   store: async () => (await import('./workspace/store.ts')).addStoreCommand,
   dag: async () => (await import('./data/dag.ts')).addDagCommand,
   profile: async () => (await import('./data/profile.ts')).addProfileCommand,

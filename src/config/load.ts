@@ -210,7 +210,7 @@ function merge(layers: SettingMap[]): SettingMap {
   return new Map(layers.flatMap((layer) => [...layer]));
 }
 
-function userFile(env: NodeJS.ProcessEnv): string {
+export function userFile(env: NodeJS.ProcessEnv): string {
   return join(baseFolder(env, 'XDG_CONFIG_HOME', '.config'), 'portolan', 'config.yaml');
 }
 

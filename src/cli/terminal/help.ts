@@ -50,6 +50,7 @@ What scans do
 This machine
   doctor               what this machine allows, with a remedy for each lack
   config               write, check and show the configuration
+  backup, restore      all of it in one file, checked, also while it runs
   license, audit, store, selftest, completion, version
 
 Everywhere

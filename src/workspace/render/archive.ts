@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { constants, type Dirent } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -48,7 +49,20 @@ async function packScan(
   await packFolder(controller, path, name);
 }
 
-async function packText(controller: TarPackController, name: string, text: string): Promise<void> {
+/** What of a folder is archived, and who is told of each file. */
+export interface PackOptions {
+  /** By name within the archive. */
+  skips?: (name: string) => boolean;
+  packed?: (file: PackedFile) => void;
+}
+
+export interface PackedFile {
+  name: string;
+  size: number;
+  sha256: string;
+}
+
+export async function packText(controller: TarPackController, name: string, text: string): Promise<void> {
   const bytes = Buffer.from(text);
   const header = { name, type: 'file', size: bytes.length, mode: fileMode, mtime: new Date() } as const;
   const writer = controller.add(header).getWriter();
@@ -56,7 +70,12 @@ async function packText(controller: TarPackController, name: string, text: strin
   await writer.close();
 }
 
-async function packFolder(controller: TarPackController, path: string, name: string): Promise<void> {
+export async function packFolder(
+  controller: TarPackController,
+  path: string,
+  name: string,
+  options: PackOptions = {},
+): Promise<void> {
   // A link could point outside the workspace.
   if (!(await isPlainFolder(path))) return;
   const entries = await entriesOf(path);
@@ -65,8 +84,10 @@ async function packFolder(controller: TarPackController, path: string, name: str
   await addEntry(controller, { name: `${name}/`, type: 'directory', size: 0, mode: folderMode, mtime }, null);
   for (const entry of entries) {
     const inner = { path: join(path, entry.name), name: `${name}/${entry.name}` };
-    if (entry.isDirectory()) await packFolder(controller, inner.path, inner.name);
-    else if (entry.isFile() && !draft.test(entry.name)) await packFile(controller, inner.path, inner.name);
+    if (options.skips?.(inner.name)) continue;
+    if (entry.isDirectory()) await packFolder(controller, inner.path, inner.name, options);
+    else if (entry.isFile() && !draft.test(entry.name))
+      await packFile(controller, inner.path, inner.name, options);
   }
 }
 
@@ -81,7 +102,12 @@ async function entriesOf(path: string): Promise<Dirent[] | null> {
   }
 }
 
-async function packFile(controller: TarPackController, path: string, name: string): Promise<void> {
+export async function packFile(
+  controller: TarPackController,
+  path: string,
+  name: string,
+  { packed }: PackOptions = {},
+): Promise<void> {
   const file = await openPlain(path);
   if (file === null) return;
   try {
@@ -89,7 +115,9 @@ async function packFile(controller: TarPackController, path: string, name: strin
     // It was a file when the folder was read.
     if (!entry.isFile()) return;
     const size = Math.min(entry.size, await sealedBytes(path));
-    await addEntry(controller, { name, type: 'file', size, mode: fileMode, mtime: entry.mtime }, file);
+    const header = { name, type: 'file', size, mode: fileMode, mtime: entry.mtime } as const;
+    const sha256 = await addEntry(controller, header, file);
+    packed?.({ name, size, sha256 });
   } finally {
     await file.close();
   }
@@ -107,12 +135,16 @@ async function openPlain(path: string): Promise<FileHandle | null> {
 /** Chunk size, bytes. */
 const pieceBytes = 64 * 1024;
 
-/** Writes exactly the announced bytes: ignores growth, and fills missing bytes with zeros. */
+/**
+ * Writes exactly the announced bytes: ignores growth, and fills missing bytes with zeros.
+ * @returns SHA-256 of what was written
+ */
 async function addEntry(
   controller: TarPackController,
   header: TarHeader,
   file: FileHandle | null,
-): Promise<void> {
+): Promise<string> {
+  const hash = createHash('sha256');
   const writer = controller.add(header).getWriter();
   let left = header.size;
   while (file !== null && left > 0) {
@@ -120,7 +152,9 @@ async function addEntry(
     const { bytesRead } = await file.read(piece, 0, piece.length, header.size - left);
     const bytes = bytesRead === 0 ? piece : piece.subarray(0, bytesRead);
     await writer.write(bytes);
+    hash.update(bytes);
     left -= bytes.length;
   }
   await writer.close();
+  return hash.digest('hex');
 }

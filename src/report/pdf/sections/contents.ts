@@ -7,7 +7,7 @@ import type { ReportPages } from '../report-pages.ts';
 import { colors, styles } from '../type/styles.ts';
 import { baselineOf, drawLine, gap, layoutText, type Piece, plain } from '../type/text-layout.ts';
 import { listedSections, type SectionName, sectionNames } from './listed-sections.ts';
-import { closeSection, isShort, openPage, pageNumber, sectionAnchor } from './section.ts';
+import { closeSection, isShortReport, openPage, pageNumber, sectionAnchor } from './section.ts';
 
 const headHeight = 17;
 const rowHeight = 21.3;
@@ -15,7 +15,7 @@ const rowHeight = 21.3;
 /** Where everything stands, and how to read the marks; a short report does without, and has the marks at its end. */
 export function* drawContents(pages: ReportPages): Generator<void> {
   const { flow } = pages;
-  if (isShort(pages)) return;
+  if (isShortReport(pages)) return;
   openPage(pages, 'Contents', 'contents');
   drawHead(pages);
   flow.sheet.open('TOC');
@@ -90,7 +90,7 @@ export function drawMarks(pages: ReportPages): void {
   const { flow } = pages;
   partHeading(flow, 'How to read this report');
   const table = new Table(flow, markColumns);
-  for (const severity of isShort(pages) ? [] : severities)
+  for (const severity of isShortReport(pages) ? [] : severities)
     table.row([severityPieces(severity), severityMeanings[severity]]);
   for (const name of findingClasses) table.row([classPieces(name), classMeanings[name]]);
   table.row([

@@ -27,7 +27,7 @@ import {
   plain,
   whole,
 } from '../type/text-layout.ts';
-import { isShort } from './section.ts';
+import { isShortReport } from './section.ts';
 import { webLink } from './web-link.ts';
 
 /** Places below a finding; the rest is counted by network. */
@@ -43,7 +43,8 @@ const indent = 59.5;
 export function drawFindingEntry(pages: ReportPages, kind: FindingKind): void {
   const { flow } = pages;
   drawHeading(pages, kind);
-  if (isShort(pages) || kind.severity === 'low' || kind.severity === 'info') return drawBrief(pages, kind);
+  if (isShortReport(pages) || kind.severity === 'low' || kind.severity === 'info')
+    return drawBrief(pages, kind);
   // Half a line says nothing that the places do not.
   if (kind.versions !== null && kind.affected !== null)
     flow.keep(versionScale(flow, kind.versions, kind.severity));
@@ -99,7 +100,7 @@ function drawHeading(pages: ReportPages, kind: FindingKind): void {
   const { line } = styles.h3;
   flow.keep({
     height: lines.length * line + meta.length * 14,
-    before: isShort(pages) ? 13 : 24,
+    before: isShortReport(pages) ? 13 : 24,
     after: 8,
     draw: (y) => {
       flow.places.record(kind.anchor, sheet.page);
@@ -146,7 +147,7 @@ function drawBackportNote(pages: ReportPages, kind: FindingKind): void {
   const { flow, report } = pages;
   if (kind.backportNote === null) return;
   const share = `${numberText(kind.backported)} of ${pluralText(kind.counts.all, 'finding')} may be fixed that way.`;
-  const isFirst = isShort(pages)
+  const isFirst = isShortReport(pages)
     ? report.kinds.find(({ backportNote }) => backportNote !== null) === kind
     : true;
   const pieces = [
@@ -241,13 +242,13 @@ function entryFacts(pages: ReportPages, kind: FindingKind): Fact[] {
   }
   return [
     ...(matched.length > 0 ? [{ label: 'Matched', value: matched }] : []),
-    ...(cvss === null || isShort(pages)
+    ...(cvss === null || isShortReport(pages)
       ? []
       : [{ label: `CVSS ${cvss.version}`, value: [whole(cvss.vector, styles.monoSmall)] }]),
-    ...(foundBy.length > 0 && !isShort(pages)
+    ...(foundBy.length > 0 && !isShortReport(pages)
       ? [{ label: 'Found by', value: [plain(foundBy.join(', '), styles.monoSmall)] }]
       : []),
-    ...references.slice(0, isShort(pages) ? 1 : references.length).map((reference, index) => ({
+    ...references.slice(0, isShortReport(pages) ? 1 : references.length).map((reference, index) => ({
       label: index === 0 ? 'References' : '',
       value: webLink(pages, reference),
     })),

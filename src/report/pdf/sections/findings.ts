@@ -7,7 +7,7 @@ import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
 import { plain, textWidth, whole } from '../type/text-layout.ts';
 import { drawFindingEntry, maxPlaces } from './finding-entry.ts';
-import { closeSection, isShort, openSection, pageNumber } from './section.ts';
+import { closeSection, isShortReport, openSection, pageNumber } from './section.ts';
 
 /** Reports with more kinds or findings have entries for what is critical, high or known to be exploited only. */
 const fullKinds = 60;
@@ -23,7 +23,7 @@ export function* drawFindings(pages: ReportPages): Generator<void> {
   lead(flow, report.leads.findings);
   const entries = entriesOf(report);
   drawCut(pages, entries);
-  if (!isShort(pages) || entries.length < report.kinds.length) yield* drawIndex(pages);
+  if (!isShortReport(pages) || entries.length < report.kinds.length) yield* drawIndex(pages);
   if (entries.length > 0)
     partHeading(flow, 'Details', `${pluralText(entries.length, 'kind')}, most severe first`);
   for (const kind of entries) {

@@ -31,7 +31,7 @@ import {
 } from '../type/text-layout.ts';
 import { factPairs, type PairedFact } from './fact-pairs.ts';
 import { hostNamePieces } from './host-name.ts';
-import { isShort } from './section.ts';
+import { isShortReport } from './section.ts';
 
 /** Services of one host on paper. */
 const maxServices = 60;
@@ -71,7 +71,7 @@ function headingBlock(pages: ReportPages, { host, names, anchor }: HostBlock): F
   const bookmark = visibleText(oneLine(name === undefined ? host : `${host} ${name}`, maxBookmarkLength));
   return {
     height: height * lines.length,
-    before: isShort(pages) ? 12 : 22,
+    before: isShortReport(pages) ? 12 : 22,
     after: 3,
     draw: (y) => {
       flow.places.record(anchor, sheet.page);
@@ -166,7 +166,8 @@ function drawServices(pages: ReportPages, block: HostBlock): void {
   const all = block.ports.length + block.portsLeft;
   if (all === 0) return;
   const shown = block.ports.slice(0, maxServices);
-  if (!isShort(pages) || shown.length < all) innerHeading(pages, 'Services', shownOf(shown.length, all));
+  if (!isShortReport(pages) || shown.length < all)
+    innerHeading(pages, 'Services', shownOf(shown.length, all));
   if (block.allPortsOpen) {
     sideNotice(
       flow,
@@ -215,9 +216,10 @@ function saidParts(
   pages: ReportPages,
   { said, saidLength, tls, sites, missing, plugins }: PortLine,
 ): Piece[][] {
-  const first = isShort(pages) ? (said.split(/[\r\n]/, 1)[0] ?? '') : said;
+  const first = isShortReport(pages) ? (said.split(/[\r\n]/, 1)[0] ?? '') : said;
   const text = first.slice(0, maxSaidLength);
-  const more = text.length < saidLength && !isShort(pages) ? ` … ${numberText(saidLength)} characters` : '';
+  const more =
+    text.length < saidLength && !isShortReport(pages) ? ` … ${numberText(saidLength)} characters` : '';
   const notes = [more, tls, sites, missing, plugins === '' ? '' : `Recorded by ${plugins}.`];
   return [
     ...(text === '' ? [] : [[plain(controlText(text), styles.monoSmall)]]),
@@ -239,7 +241,8 @@ function drawFindings(pages: ReportPages, block: HostBlock): void {
   const shown = isCut ? worstFirst(block.findings).slice(0, maxFindings) : block.findings;
   if (shown.length > 0) {
     const order = isCut ? 'worst first' : 'in order of the fix list';
-    if (!isShort(pages) || isCut) innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, ${order}`);
+    if (!isShortReport(pages) || isCut)
+      innerHeading(pages, 'Findings', `${shownOf(shown.length, all)}, ${order}`);
     factList(
       flow,
       severities.flatMap((severity) => severityFact(pages, severity, shown)),

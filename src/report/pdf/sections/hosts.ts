@@ -12,7 +12,7 @@ import { type Piece, plain, whole } from '../type/text-layout.ts';
 import { drawHostBlock } from './host-block.ts';
 import { hostNamePieces } from './host-name.ts';
 import { listedSections } from './listed-sections.ts';
-import { closeSection, isShort, openSection, soFar } from './section.ts';
+import { closeSection, isShortReport, openSection, soFar } from './section.ts';
 
 /** Reports of more hosts have no block per host. */
 const maxBlocks = 200;
@@ -32,13 +32,13 @@ export async function* drawHosts(pages: ReportPages): AsyncGenerator<void> {
   const hasBlocks = report.hosts.all <= maxBlocks;
   openSection(pages, 'hosts');
   lead(pages.flow, report.leads.hosts);
-  if (!isShort(pages)) {
+  if (!isShortReport(pages)) {
     drawWorst(pages, hasBlocks);
     if (!hasBlocks) drawNetworks(pages);
     yield;
     yield* drawIndex(pages, hasBlocks);
   }
-  if (isShort(pages) || (hasBlocks && report.hosts.withFindings > 0)) yield* drawBlocks(pages);
+  if (isShortReport(pages) || (hasBlocks && report.hosts.withFindings > 0)) yield* drawBlocks(pages);
   closeSection(pages);
   yield;
 }
@@ -243,7 +243,7 @@ class NetworkBookmarks {
 
 async function* drawBlocks(pages: ReportPages): AsyncGenerator<void> {
   const { flow, report, source } = pages;
-  const all = isShort(pages);
+  const all = isShortReport(pages);
   const count = numberText(all ? report.hosts.all : report.hosts.withFindings);
   partHeading(flow, all ? 'All hosts' : 'Hosts with findings', `${count}, in address order${soFar(pages)}`);
   for await (const block of hostBlocks(report, source.rows())) {

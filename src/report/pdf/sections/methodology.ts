@@ -6,7 +6,7 @@ import type { ReportPages } from '../report-pages.ts';
 import { styles } from '../type/styles.ts';
 import { plain, whole } from '../type/text-layout.ts';
 import { drawMarks } from './contents.ts';
-import { closeSection, isShort, openSection, pageNumber, sectionAnchor } from './section.ts';
+import { closeSection, isShortReport, openSection, pageNumber, sectionAnchor } from './section.ts';
 
 /** How the scan was made, so that it can be repeated. */
 export function* drawMethodology(pages: ReportPages): Generator<void> {
@@ -28,7 +28,7 @@ export function* drawMethodology(pages: ReportPages): Generator<void> {
     paragraph(flow, [plain(methodology.notice, styles.bodySecond)], { before: 8, after: 8 });
   }
   templateBlock(flow, options.template?.blocks.methodology);
-  if (isShort(pages)) drawMarks(pages);
+  if (isShortReport(pages)) drawMarks(pages);
   closeSection(pages);
   yield;
 }
@@ -61,7 +61,7 @@ function drawModules(pages: ReportPages, { modules: all, plugins }: Methodology)
   const note = plugins.length === 0 ? ', no plugins' : '';
   partHeading(flow, 'Modules', `${numberText(all.length)}${note}`);
   const isUsual = (module: Methodology['modules'][number]) => module.status === 'completed' && !module.error;
-  const usual = isShort(pages) ? all.filter(isUsual) : [];
+  const usual = isShortReport(pages) ? all.filter(isUsual) : [];
   const names = usual.map(({ module_type, version }) => `${module_type} ${version ?? unknownText}`);
   if (names.length > 0) paragraph(flow, [plain(`Completed: ${names.join(', ')}.`, styles.cellSecond)]);
   const modules = all.filter((module) => !usual.includes(module));

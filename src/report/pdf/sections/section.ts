@@ -16,7 +16,7 @@ const leastStart = 240;
 const maxShortHosts = 25;
 
 /** Whether each finding and host takes a few lines instead of tables of its own. */
-export function isShort({ report }: ReportPages): boolean {
+export function isShortReport({ report }: ReportPages): boolean {
   return report.hosts.all <= maxShortHosts;
 }
 
@@ -25,7 +25,7 @@ const ownPage: readonly SectionName[] = ['summary', 'fixes'];
 /** Begins a section, in a short report on the page of the one before. The caller ends it with `closeSection`. */
 export function openSection(pages: ReportPages, name: SectionName): void {
   const { title } = listedSections[name];
-  openPage(pages, title, sectionAnchor(name), isShort(pages) && !ownPage.includes(name));
+  openPage(pages, title, sectionAnchor(name), isShortReport(pages) && !ownPage.includes(name));
 }
 
 /** A new page with a title, the running head and a bookmark; opens an element `Sect`. */

@@ -11,7 +11,7 @@ import { drawCertificates } from './certificates.ts';
 import { drawCompliance } from './compliance.ts';
 import { listedSections } from './listed-sections.ts';
 import { drawPluginValues } from './plugin-values.ts';
-import { closeSection, isShort, openSection, partOfText, soFar } from './section.ts';
+import { closeSection, isShortReport, openSection, partOfText, soFar } from './section.ts';
 
 /** The inventory: what runs on the open ports, and what expires, fails a control, or was added by plugins. */
 export function* drawServices(pages: ReportPages): Generator<void> {
@@ -19,7 +19,7 @@ export function* drawServices(pages: ReportPages): Generator<void> {
   if (!listedSections.services.when(report)) return;
   openSection(pages, 'services');
   lead(flow, report.leads.services);
-  if (!isShort(pages)) drawNames(pages);
+  if (!isShortReport(pages)) drawNames(pages);
   drawProducts(pages);
   yield;
   drawCertificates(pages);
