@@ -43,8 +43,10 @@ export interface PortCounts {
   all_ports_open: boolean;
   /** Only after raw packets to a host with an open port. */
   stack?: StackTraits | undefined;
-  /** Ports with an ICMP error; absent = none. */
+  /** Ports with an ICMP error, and closed ones where few ports were planned; absent = none. */
   rejected?: RejectedPorts[] | undefined;
+  /** The planned ports, if each of them is to be named with its reason. */
+  ports?: number[] | undefined;
 }
 
 /** An error that came back instead of a response. */

@@ -17,8 +17,13 @@ export interface PortReason {
   /** Sender of the ICMP error; absent without one, or if the kernel did not tell. */
   from?: string | undefined;
   count: number;
-  /** Up to 50 of those with an ICMP error, ascending. */
+  /** Up to 50 of those with an ICMP error, ascending; all of them where at most 50 ports were planned. */
   ports: number[];
+}
+
+/** A TCP port that responded with RST. */
+export function closedPorts(count: number, ports: number[]): RejectedPorts {
+  return { state: 'closed', reason: 'rst', icmp: null, from: null, count, ports };
 }
 
 /** `admin-prohibited from 10.0.0.254` */
@@ -90,8 +95,17 @@ export function portReasons(
     const own = Math.min(count, left[state]);
     left[state] -= own;
     if (own === 0) return [];
+    const shown = protocol === 'udp' && reason === silence ? 'open|filtered' : state;
     return [
-      { protocol, state, reason, ...(icmp && { icmp }), ...(from !== null && { from }), count: own, ports },
+      {
+        protocol,
+        state: shown,
+        reason,
+        ...(icmp && { icmp }),
+        ...(from !== null && { from }),
+        count: own,
+        ports,
+      },
     ];
   });
   if (left.closed > 0) {
@@ -100,20 +114,69 @@ export function portReasons(
   }
   if (left.filtered > 0) {
     const state = protocol === 'tcp' ? 'filtered' : 'open|filtered';
-    reasons.push({ protocol, state, reason: 'no-response', count: left.filtered, ports: [] });
+    reasons.push({ protocol, state, reason: silence, count: left.filtered, ports: [] });
   }
   return reasons;
 }
 
-/** The errors in the reasons of a host, by protocol. */
+/** What is planned and recorded of the ports of one host and protocol. */
+interface NamedPorts {
+  /** Absent = too many to be named. */
+  planned: readonly number[] | undefined;
+  /** Those with a row of their own. */
+  rows: ReadonlySet<number>;
+  /** How many of these are not open. */
+  silentRows: number;
+}
+
+/** The errors about ports, and where few were planned every other port that is not open: what is left has one state. */
+export function namedRejections(
+  protocol: Protocol,
+  counts: PortCoverage,
+  rejected: readonly RejectedPorts[],
+  { planned, rows, silentRows }: NamedPorts,
+): RejectedPorts[] {
+  if (!planned) return rejected.filter(({ reason }) => !unexplained.has(reason));
+  const known = rejected.map((each) => {
+    const ports = each.ports.filter((port) => !rows.has(port));
+    return { ...each, ports: ports.length === each.count ? ports : [] };
+  });
+  const countOf = (state: string) =>
+    known.reduce((sum, each) => sum + (each.state === state ? each.count : 0), 0);
+  const closed = counts.closed - countOf('closed');
+  const filtered = counts.filtered - countOf('filtered');
+  const named = new Set([...rows, ...known.flatMap(({ ports }) => ports)]);
+  const rest = planned.filter((port) => !named.has(port)).sort((a, b) => a - b);
+  if (counts.not_tried > 0 || rest.length === 0) return known;
+  const common = { icmp: null, from: null, ports: rest };
+  if (closed === rest.length && filtered === silentRows) {
+    const reason = protocol === 'tcp' ? 'rst' : 'port-unreachable';
+    return [...known, { ...common, state: 'closed', reason, count: closed }];
+  }
+  if (closed === 0 && filtered - silentRows === rest.length)
+    return [...known, { ...common, state: 'filtered', reason: silence, count: filtered }];
+  return known;
+}
+
+/** The errors and named ports in the reasons of a host, by protocol. */
 export function rejectedOf(reasons: readonly PortReason[]): Record<Protocol, RejectedPorts[]> {
   const of = (wanted: Protocol) =>
     reasons.flatMap(({ protocol, state, reason, icmp = null, from = null, count, ports }) => {
-      const isError = protocol === wanted && state !== 'open|filtered' && !unexplained.has(reason);
-      return isError ? [{ state, reason, icmp, from, count, ports }] : [];
+      const isKnown = ports.length > 0 || (state !== 'open|filtered' && !unexplained.has(reason));
+      const own = {
+        state: state === 'closed' ? state : 'filtered',
+        reason,
+        icmp,
+        from,
+        count,
+        ports,
+      } as const;
+      return protocol === wanted && isKnown ? [own] : [];
     });
   return { tcp: of('tcp'), udp: of('udp') };
 }
 
+const silence = 'no-response';
+
 /** Reasons of ports without an error. */
-const unexplained: ReadonlySet<string> = new Set(['rst', 'no-response']);
+const unexplained: ReadonlySet<string> = new Set(['rst', silence]);

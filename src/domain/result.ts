@@ -80,7 +80,7 @@ export interface HostRow extends RowBase, Produced {
   port_counts?: HostPortCounts;
   /** The UDP part, if UDP ports were planned. */
   udp_port_counts?: HostPortCounts;
-  /** Why ports are not open; only if an ICMP error came about one of them. */
+  /** Why ports are not open. */
   port_reasons?: PortReason[];
   all_ports_open?: boolean;
 }

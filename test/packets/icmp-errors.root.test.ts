@@ -49,6 +49,7 @@ describe.skipIf(!canMakeNamespaces)('ICMP errors of a router about probes', () =
         type filter hook forward priority 0
         ip daddr 10.94.5.6 reject with icmp type host-unreachable
         meta l4proto { tcp, udp } th dport 1001-1003 reject with icmpx type admin-prohibited
+        meta l4proto { tcp, udp } th dport 1005 drop
       }
     }`;
     router.exec('nft', rules);
@@ -101,6 +102,35 @@ describe.skipIf(!canMakeNamespaces)('ICMP errors of a router about probes', () =
   );
 
   it.each([
+    ['raw packets', ['--scan-type', 'syn']],
+    ['threads', ['--scan-type', 'connect', '--rate', '30000']],
+    ['sockets', ['--scan-type', 'connect', '--rate', '50']],
+  ])('stand beside RST and silence, and each of few ports is named with its own: %s', async (_way, flags) => {
+    const { results } = await scan('10.94.5.5', ...flags, '--ports', '1001,1004-1006');
+    const reasons = (results[0] as HostRow).port_reasons?.map(({ state, reason, count, ports }) => [
+      `${state} ${reason}`,
+      count,
+      ports,
+    ]);
+    expect(reasons?.sort()).toEqual([
+      ['closed rst', 2, [1004, 1006]],
+      ['filtered admin-prohibited', 1, [1001]],
+      ['filtered no-response', 1, [1005]],
+    ]);
+    const table = await portolan(
+      'scan',
+      '10.94.5.5',
+      '--no-fingerprint',
+      ...flags,
+      '--ports',
+      '1001,1004-1006',
+    );
+    expect(table).toContain(
+      'no open port: 1001/tcp filtered (admin-prohibited from 10.94.0.2), 1004, 1006/tcp closed (rst), 1005/tcp filtered (no response)',
+    );
+  });
+
+  it.each([
     ['10.94.5.5', 3, 13, '10.94.0.2'],
     ['fd94:5::5', 1, 1, 'fd94::2'],
   ] as const)('are read from a socket of Node.js too: %s', async (host, type, code, from) => {
@@ -115,7 +145,7 @@ describe.skipIf(!canMakeNamespaces)('ICMP errors of a router about probes', () =
 
   it('are named by the table and by explain instead of silence', async () => {
     const table = await portolan('scan', '10.94.5.5', '--ports', '1001-1003', '--no-fingerprint');
-    expect(table).toContain('3 ports filtered: admin-prohibited from 10.94.0.2');
+    expect(table).toContain('no open port: 1001, 1002, 1003/tcp filtered (admin-prohibited from 10.94.0.2)');
     const why = await portolan('explain', '10.94.5.5:1002');
     expect(why).toContain('admin-prohibited from 10.94.0.2 (ICMP type 3, code 13)');
     expect(why).not.toContain('no SYN-ACK, RST or ICMP');

@@ -1,5 +1,5 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
-import { filteredReasons } from '../../domain/port-reason-texts.ts';
+import { filteredReasons, type ListedPort, listedPorts, listedText } from '../../domain/port-reason-texts.ts';
 import { doubtOf, type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
@@ -43,10 +43,11 @@ export class HostLines {
 
   render(): string {
     if (this.isEmpty) return `${this.#header()}\n`;
+    const rows = [...this.#ports, ...this.#listed()];
     const table =
       this.#ports.length === 0
         ? ''
-        : drawTable(portColumns(this.#isTarpit), this.#ports, this.#style, portNarrowing);
+        : drawTable(portColumns(this.#isTarpit), rows, this.#style, portNarrowing);
     return `${this.#header()}\n${table}${this.#notes()}`;
   }
 
@@ -69,10 +70,17 @@ export class HostLines {
     return [paint(this.#style, address, 'bold') + first.slice(address.length), ...others].join('\n  ');
   }
 
-  /** `3 ports filtered: no response` */
+  /** Ports that are not open and have no row, if there are few. */
+  #listed(): ListedPort[] {
+    return listedPorts(this.#host, this.#ports.filter((port) => !isOpen(port)).length);
+  }
+
+  /** `3 ports filtered: no response`, `no open port: 22, 80/tcp closed (rst), 443/tcp filtered (no response)` */
   #emptyText(): string {
     const { closed = 0, filtered = 0, not_tried = 0 } = this.#host.port_counts ?? {};
     if (closed + filtered + not_tried === 0) return '';
+    const listed = this.#listed();
+    if (listed.length > 0) return `no open port: ${listedText(listed)}`;
     const why = filteredReasons(this.#host) || 'no response';
     if (closed + not_tried === 0) return `${countText(filtered, 'port')} filtered: ${why}`;
     const others = this.#otherPorts();
@@ -81,7 +89,7 @@ export class HostLines {
 
   #notes(): string {
     const notes: string[] = [];
-    const others = this.#otherPorts();
+    const others = this.#listed().length > 0 ? '' : this.#otherPorts();
     if (others !== '') notes.push(paint(this.#style, `not shown: ${others}`, 'dim'));
     if (this.#isTarpit) notes.push(paint(this.#style, this.#tarpitText(), 'yellow'));
     return notes.map((text) => `${text}\n`).join('');
@@ -117,7 +125,7 @@ export class HostLines {
   }
 }
 
-const portColumns = (isTarpit: boolean): TableColumn<PortRow>[] => [
+const portColumns = (isTarpit: boolean): TableColumn<PortRow | ListedPort>[] => [
   {
     head: 'PORT',
     cell: ({ port, protocol }) => `${port}/${protocol}`,
@@ -125,15 +133,24 @@ const portColumns = (isTarpit: boolean): TableColumn<PortRow>[] => [
   {
     head: 'STATE',
     cell: ({ state }) => state ?? 'open',
-    paint: (row) => (isOpen(row) ? 'green' : null),
+    paint: (row) => (!('why' in row) && isOpen(row) ? 'green' : null),
   },
-  { head: 'SERVICE', cell: (row) => row.service?.name ?? usualName(row), over: 'end' },
   {
-    head: 'PRODUCT',
-    cell: ({ service }) => [service?.product, service?.version].filter(Boolean).join(' '),
+    head: 'SERVICE',
+    cell: (row) => ('why' in row ? undefined : row.service?.name) ?? usualName(row),
     over: 'end',
   },
-  { head: 'EVIDENCE', cell: (row) => portEvidence(row, Date.parse(row.timestamp), isTarpit), over: 'end' },
+  {
+    head: 'PRODUCT',
+    cell: (row) =>
+      'why' in row ? '' : [row.service?.product, row.service?.version].filter(Boolean).join(' '),
+    over: 'end',
+  },
+  {
+    head: 'EVIDENCE',
+    cell: (row) => ('why' in row ? row.why : portEvidence(row, Date.parse(row.timestamp), isTarpit)),
+    over: 'end',
+  },
 ];
 
 /** What has no room goes to a second line. */
@@ -146,7 +163,7 @@ const portNarrowing: Narrowing = [
 ];
 
 /** The name that is usual for the port, if nothing identified its service. */
-function usualName({ port, protocol }: PortRow): string {
+function usualName({ port, protocol }: Pick<PortRow, 'port' | 'protocol'>): string {
   const name = serviceNameOf(port, protocol);
   return name === null ? '' : `${name}?`;
 }

@@ -251,6 +251,27 @@ describe('renderTable', () => {
     );
   });
 
+  it('lists few ports that are not open with their state and reason, and counts many', async () => {
+    const closed = (count: number, ports: number[]) => ({
+      port_counts: { open: 1, closed: count, filtered: 1, not_tried: 0 },
+      port_reasons: [
+        { protocol: 'tcp', state: 'closed', reason: 'rst', count, ports },
+        { protocol: 'tcp', state: 'filtered', reason: 'no-response', count: 1, ports: [443] },
+      ] as HostRow['port_reasons'] & object,
+    });
+    const text = await render([host(closed(2, [9, 80])), port(22)]);
+    expect(text.split('\n').slice(1, 7)).toEqual([
+      'PORT     STATE     SERVICE   PRODUCT  EVIDENCE',
+      '22/tcp   open      ssh?',
+      '9/tcp    closed    discard?           rst',
+      '80/tcp   closed    http?              rst',
+      '443/tcp  filtered  https?             no response',
+      '',
+    ]);
+    const many = Array.from({ length: 30 }, (_, at) => 1000 + at);
+    expect(await render([host(closed(30, many)), port(22)])).toContain('not shown: 30 closed, 1 filtered\n');
+  });
+
   it('names the ICMP error and its sender in place of "no response"', async () => {
     const error = {
       protocol: 'tcp',
@@ -263,7 +284,9 @@ describe('renderTable', () => {
       port_counts: counts(0),
       port_reasons: [{ ...error, count: 3, ports: [22, 80, 443] }],
     });
-    expect(await render([all])).toContain('3 ports filtered: admin-prohibited from 10.0.0.254\n');
+    expect(await render([all])).toContain(
+      'no open port: 22, 80, 443/tcp filtered (admin-prohibited from 10.0.0.254)\n',
+    );
     const silent = { ...error, reason: 'no-response', from: undefined, count: 1, ports: [] };
     const some = host({
       port_counts: counts(4),

@@ -1,5 +1,5 @@
 import type { Host, Port, PortCounts, RejectedPorts } from '../../domain/host.ts';
-import { Rejections } from '../../domain/port-reasons.ts';
+import { closedPorts, maxNamedPorts, Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { onAbort } from '../../net/abort.ts';
@@ -311,6 +311,11 @@ class Sweep {
     return sweep.further <= this.#order.length * furtherShare;
   }
 
+  /** Whether each port is named with its reason. */
+  get #isNamed(): boolean {
+    return this.#order.length <= maxNamedPorts;
+  }
+
   async #record(host: HostSweep, port: number, observation: PortObservation): Promise<void> {
     if (observation.state === 'open') {
       const open: Port = { host: host.ip, port, protocol: 'tcp', state: 'open', reason: observation.reason };
@@ -326,6 +331,7 @@ class Sweep {
     this.#advance(1);
     const rejected = errorOfPort(port, observation);
     if (rejected) host.rejected.add(rejected);
+    if (this.#isNamed && observation.state === 'closed') host.rejected.add(closedPorts(1, [port]));
     if (isSilence(observation) && host.silent.length < maxSlowProbes) host.silent.push(port);
     if (host.finished === this.#order.length) await this.#end(host);
   }
@@ -374,6 +380,7 @@ class Sweep {
       this.#unreachable.note(host.ip, counts.rejected ?? []);
     } else {
       counts.all_ports_open = acceptsEveryPort(counts) || beganToAccept({ ...counts, openRun: host.openRun });
+      if (this.#isNamed) counts.ports = [...this.#plan.ports];
       await this.#data.append('port_counts', counts);
     }
     this.#unfinished.delete(host.ip);

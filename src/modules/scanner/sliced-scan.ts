@@ -6,7 +6,7 @@ import {
   type StackTraits,
   zeroWindow,
 } from '../../domain/host.ts';
-import { Rejections } from '../../domain/port-reasons.ts';
+import { maxNamedPorts, Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import { maxChunkEndpoints } from '../../net/packets/engine/chunk.ts';
 import type { SweepHost, SweepJob, SweepOutcome, SweepProgress } from '../../net/tcp/sweep-job.ts';
@@ -293,6 +293,7 @@ export class SlicedScan {
       retries: ctx.options.retries,
       timeoutMs: ctx.options.timeout,
       signal: ctx.signal,
+      listsClosed: this.#ports.length <= maxNamedPorts,
       onOpen: (host, port, reason = 'syn-ack') => {
         if (reason === zeroWindow) batch.zeroWindows.set(host, (batch.zeroWindows.get(host) ?? 0) + 1);
         this.#publish(host, port, reason);
@@ -399,6 +400,7 @@ export class SlicedScan {
         not_tried: Math.max(tried, left),
         all_ports_open: false,
         ...(batch.stacks.has(host) && { stack: batch.stacks.get(host) }),
+        ...(this.#ports.length <= maxNamedPorts && { ports: [...this.#ports] }),
         ...(batch.rejected.has(host) && { rejected: batch.rejected.get(host)?.list() }),
       };
       counts.all_ports_open =

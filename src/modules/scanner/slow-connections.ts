@@ -1,5 +1,5 @@
 import type { RejectedPorts } from '../../domain/host.ts';
-import { Rejections } from '../../domain/port-reasons.ts';
+import { closedPorts, Rejections } from '../../domain/port-reasons.ts';
 import { pause } from '../../net/abort.ts';
 import type { NetworkGate, PortObservation } from '../../net/gate/gate.ts';
 import type { ChunkState } from '../../net/packets/engine/chunk.ts';
@@ -47,6 +47,7 @@ export async function connectSlowly(
     if (observation.state === 'open') await onOpen(port, observation.reason);
     const rejected = errorOfPort(port, observation);
     if (rejected) rejections.add(rejected);
+    if (observation.state === 'closed') rejections.add(closedPorts(1, [port]));
     tally.settle(number, observation);
     onState({ parts: [{ hosts: [host], key: [], state: tally.state }] });
   };

@@ -1,5 +1,5 @@
 import type { Port, PortCounts, RejectedPorts } from '../../domain/host.ts';
-import { Rejections } from '../../domain/port-reasons.ts';
+import { closedPorts, maxNamedPorts, Rejections } from '../../domain/port-reasons.ts';
 import type { DataContext, ExecContext } from '../../engine/module.ts';
 import type { OptionValues } from '../../engine/options.ts';
 import { isUntouchable } from '../../knowledge/probes/probes.ts';
@@ -137,6 +137,8 @@ class HostSweep implements UdpTask {
     // A closed port is one that its host calls unreachable.
     if (rejection && state === 'filtered')
       this.#rejected.add({ ...rejection, state, count: 1, ports: [port] });
+    if (state === 'closed' && this.#order.length <= maxNamedPorts)
+      this.#rejected.add({ ...closedPorts(1, [port]), reason: 'port-unreachable' });
     this.#saved.finished += 1;
     this.counts[state === 'open|filtered' ? 'filtered' : state] += 1;
     if (state === 'open|filtered' && hasPayload(port)) this.#saved.silent.push(port);
@@ -269,6 +271,7 @@ class UdpSweep {
       if (silent.length > 0) await this.#data.append('open_ports', ...silent);
       counts.all_ports_open = acceptsEveryPort(counts);
       if (host.rejected.length > 0) counts.rejected = host.rejected;
+      if (this.#order.length <= maxNamedPorts) counts.ports = [...this.#plan.ports];
       await this.#data.append('port_counts', counts);
     } else this.#unreachable.note(host.host, host.rejected);
     const { open, closed, filtered, not_tried } = counts;

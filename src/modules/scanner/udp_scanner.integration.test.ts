@@ -54,6 +54,10 @@ describe('udp_scanner', () => {
         filtered: 1,
         not_tried: 0,
         all_ports_open: false,
+        rejected: [
+          { state: 'closed', reason: 'port-unreachable', icmp: null, from: null, count: 3, ports: [2, 3, 4] },
+        ],
+        ports: [2, 3, 4, open, silent].sort((a, b) => a - b),
       },
     ]);
     // Only the silent port was probed twice.

@@ -11,6 +11,7 @@ import { type ChunkState, maxChunkEndpoints, maxChunkHosts } from '../packets/en
 import { rejectedPorts } from '../packets/engine/rejection-table.ts';
 import { type PermutationKey, randomPermutationKey } from '../packets/frame/permutation.ts';
 import { synTimeoutMs } from './attempt.ts';
+import { respondedPorts } from './responded-ports.ts';
 import {
   type ConnectJob,
   dropsProbes,
@@ -255,7 +256,12 @@ export class ConnectSweeper {
   }
 }
 
-function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal }: SweepJob): SweepOutcome {
+function outcomeOf(
+  host: string,
+  at: number,
+  state: ChunkState,
+  { ports, signal, listsClosed }: SweepJob,
+): SweepOutcome {
   const { counts, late, openRuns } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
   const [open, closed] = [of('open'), of('closed')];
@@ -271,7 +277,10 @@ function outcomeOf(host: string, at: number, state: ChunkState, { ports, signal 
     not_tried,
     problem: null,
     rejected: of('rejected'),
-    rejections: rejectedPorts(state.rejections, host, at, ports),
+    rejections: [
+      ...rejectedPorts(state.rejections, host, at, ports),
+      ...(listsClosed ? respondedPorts(state, at, ports) : []),
+    ],
     openRun: openRuns?.[at] ?? 0,
     ...(silent.length > 0 && { silent }),
   };

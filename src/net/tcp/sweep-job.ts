@@ -45,6 +45,8 @@ export interface SweepJob {
   onState(state: SweepProgress): void;
   /** List the silent ports of every host in its outcome. */
   listsSilent?: boolean;
+  /** List the closed ports of every host among its rejections. */
+  listsClosed?: boolean;
   /** Progress of an interrupted sweep of the same job. */
   restored: SweepProgress | null;
 }

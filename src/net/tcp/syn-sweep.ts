@@ -22,6 +22,7 @@ import { stackAt } from '../packets/frame/stack-traits.ts';
 import { type NeighborOptions, resolveNextHop, resolveOnRoute } from '../packets/linux/neighbor.ts';
 import { rawObstacle } from '../packets/linux/rights.ts';
 import { type Route, RouteTable } from '../packets/linux/route.ts';
+import { respondedPorts } from './responded-ports.ts';
 import {
   dropsProbes,
   reportEarlierUnsent,
@@ -181,9 +182,7 @@ export class SynSweeper {
     alive.reportHostsOf(state);
     const stopped = job.signal.aborted || failure !== null;
     onState(state);
-    return part.hosts.map((host, at) =>
-      outcomeOf(host, at, state, { ports, stopped, failure, listsSilent: job.listsSilent === true }),
-    );
+    return part.hosts.map((host, at) => outcomeOf(host, at, state, { ...job, ports, stopped, failure }));
   }
 
   /** What the next chunk of the same hosts starts with. */
@@ -430,7 +429,7 @@ function outcomeOf(
   host: string,
   at: number,
   state: ChunkState,
-  end: { ports: Uint16Array; stopped: boolean; failure: string | null; listsSilent: boolean },
+  end: Pick<SynJob, 'ports' | 'listsSilent' | 'listsClosed'> & { stopped: boolean; failure: string | null },
 ): SweepOutcome {
   const { counts, stacks, late, openRuns } = state;
   const of = (name: keyof typeof counts) => counts[name][at] as number;
@@ -449,7 +448,10 @@ function outcomeOf(
     not_tried,
     problem: end.failure,
     rejected,
-    rejections: rejectedPorts(state.rejections, host, at, end.ports),
+    rejections: [
+      ...rejectedPorts(state.rejections, host, at, end.ports),
+      ...(end.listsClosed ? respondedPorts(state, at, end.ports) : []),
+    ],
     unsent: of('unsent'),
     openRun: openRuns?.[at] ?? 0,
     ...(stack && { stack }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ResultRow } from '../../domain/result.ts';
+import type { HostRow, ResultRow } from '../../domain/result.ts';
 import { findingRow, hostRow, portRow, reportOfRows, streamOf } from '../fixtures/report-of-rows.ts';
 import { hostBlocks } from './host-blocks.ts';
 import type { HostBlock } from './report.ts';
@@ -51,6 +51,24 @@ describe('the blocks of hosts', () => {
       filteredWhy: 'admin-prohibited from 10.0.0.254',
       allPortsOpen: true,
       position: 0,
+    });
+  });
+
+  it('name few ports that are not open with their state and reason', async () => {
+    const reason = (state: string, name: string, ports: number[]) =>
+      ({ protocol: 'tcp', state, reason: name, count: ports.length, ports }) as const;
+    const [block] = await blocksOf([
+      hostRow('10.0.0.1', {
+        port_counts: { open: 0, closed: 2, filtered: 1, not_tried: 0 },
+        port_reasons: [
+          reason('closed', 'rst', [22, 80]),
+          reason('filtered', 'no-response', [443]),
+        ] as HostRow['port_reasons'] & object,
+      }),
+    ]);
+    expect(block).toMatchObject({
+      notOpen: '22, 80/tcp closed (rst), 443/tcp filtered (no response)',
+      filteredWhy: '',
     });
   });
 

@@ -1,5 +1,5 @@
 import { type FindingClass, findingClasses, noFindings } from '../../domain/finding.ts';
-import { filteredReasons } from '../../domain/port-reason-texts.ts';
+import { filteredReasons, listedPorts, listedText } from '../../domain/port-reason-texts.ts';
 import { producersOf, producerText } from '../../domain/producer.ts';
 import {
   countsByProtocol,
@@ -145,6 +145,7 @@ function emptyBlock(host: string, position: number): HostBlock {
     openPorts: 0,
     counts: null,
     filteredWhy: '',
+    notOpen: '',
     allPortsOpen: false,
     findings: [],
     findingsLeft: 0,
@@ -168,7 +169,8 @@ function addHostFacts(block: HostBlock, row: HostRow): void {
   block.method = optionalLine(row.method);
   block.latencyMs = typeof row.latency_ms === 'number' ? row.latency_ms : null;
   block.counts = portSums(tcp, udp)?.all ?? null;
-  block.filteredWhy = oneLine(filteredReasons(row), maxTextLength);
+  block.notOpen = oneLine(listedText(listedPorts(row)), maxTextLength);
+  block.filteredWhy = block.notOpen === '' ? oneLine(filteredReasons(row), maxTextLength) : '';
   block.allPortsOpen = row.all_ports_open === true;
 }
 

@@ -356,6 +356,8 @@ export interface HostBlock {
   counts: PortSums | null;
   /** `admin-prohibited from 10.0.0.254`; empty without an ICMP error. */
   filteredWhy: string;
+  /** `22, 80/tcp closed (rst), 443/tcp filtered (no response)`; empty if there are many. */
+  notOpen: string;
   allPortsOpen: boolean;
   /** In the order of the fix list; one per kind and class; of limited length. */
   findings: HostFindingLine[];

@@ -52,7 +52,54 @@ describe('ResultRecorder', () => {
     ]);
   });
 
-  it('says why ports of a host are not open, over both protocols, once an ICMP error came', () => {
+  it('names each of few ports that are not open with its reason, without those that have a row', () => {
+    const { rows, recorder } = record();
+    const host = '127.0.0.1';
+    const open = { host, port: 22, protocol: 'tcp', state: 'open', reason: 'syn-ack' };
+    void recorder.take('open_ports', open);
+    const counts = {
+      host,
+      protocol: 'tcp',
+      open: 1,
+      closed: 1,
+      filtered: 2,
+      not_tried: 0,
+      all_ports_open: false,
+    };
+    const closed = { state: 'closed', reason: 'rst', icmp: null, from: null, count: 1 };
+    void recorder.take('port_counts', {
+      ...counts,
+      ports: [443, 22, 80, 25],
+      // Responded: open and closed ones.
+      rejected: [{ ...closed, ports: [22, 80] }],
+    });
+    const reasons = [
+      { protocol: 'tcp', state: 'closed', reason: 'rst', count: 1, ports: [80] },
+      { protocol: 'tcp', state: 'filtered', reason: 'no-response', count: 2, ports: [25, 443] },
+    ];
+    expect(merged(rows)[0]).toMatchObject({ port_reasons: reasons });
+    const udp = {
+      host,
+      protocol: 'udp',
+      open: 0,
+      closed: 1,
+      filtered: 1,
+      not_tried: 0,
+      all_ports_open: false,
+    };
+    const silent = { host, port: 161, protocol: 'udp', state: 'open|filtered', reason: 'no-response' };
+    void recorder.take('open_ports', silent);
+    void recorder.take('port_counts', { ...udp, ports: [161, 7] });
+    expect(merged(rows)[0]).toMatchObject({
+      port_reasons: [
+        ...reasons,
+        { protocol: 'udp', state: 'closed', reason: 'port-unreachable', count: 1, ports: [7] },
+        { protocol: 'udp', state: 'open|filtered', reason: 'no-response', count: 1, ports: [] },
+      ],
+    });
+  });
+
+  it('says why ports of a host are not open, over both protocols', () => {
     const { rows, recorder } = record();
     const host = '127.0.0.1';
     const error = {
@@ -64,7 +111,6 @@ describe('ResultRecorder', () => {
     const tcp = { open: 0, closed: 2, filtered: 3, not_tried: 0, all_ports_open: false };
     const udp = { open: 0, closed: 1, filtered: 1, not_tried: 0, all_ports_open: false };
     void recorder.take('port_counts', { host, protocol: 'udp', ...udp });
-    expect(merged(rows)[0]).not.toHaveProperty('port_reasons');
     const rejected = [{ ...error, count: 2, ports: [22, 80] }];
     void recorder.take('port_counts', { host, protocol: 'tcp', ...tcp, rejected });
     const reasons = [

@@ -9,7 +9,7 @@ import {
 } from '../../domain/finding.ts';
 import { countsAs } from '../../domain/finding-order.ts';
 import type { Endpoint, Host, Port, PortCounts, Protocol, RejectedPorts } from '../../domain/host.ts';
-import { type PortReason, portReasons, rejectedOf } from '../../domain/port-reasons.ts';
+import { namedRejections, type PortReason, portReasons, rejectedOf } from '../../domain/port-reasons.ts';
 import { jointProducers, type Producer } from '../../domain/producer.ts';
 import {
   addCounts,
@@ -53,7 +53,7 @@ export class ResultRecorder {
   /** Hosts with a row, and whether one of them is of builtin modules. */
   readonly #hosts = new Map<string, boolean>();
   readonly #counts = new Map<string, CountsByProtocol>();
-  /** Of hosts with an ICMP error about a port. */
+  /** Of hosts with a port that is not open and named. */
   readonly #rejected = new Map<string, Record<Protocol, RejectedPorts[]>>();
   /** `host protocol` of hosts that accept (nearly) every port. */
   readonly #tarpits = new Set<string>();
@@ -187,7 +187,7 @@ export class ResultRecorder {
 
   /** A row has the sum over the protocols, and the UDP part if UDP ports were swept. */
   #portCounts(
-    { host, protocol, all_ports_open, stack: _stack, rejected, ...own }: PortCounts,
+    { host, protocol, all_ports_open, stack: _stack, rejected, ports, ...own }: PortCounts,
     plugin: Producer | undefined,
   ): Promise<void> | undefined {
     // Those of plugins are not added to the others.
@@ -198,8 +198,12 @@ export class ResultRecorder {
     const row = this.#hostRow(host, plugin);
     row.port_counts = addCounts(tcp, udp);
     if (udp) row.udp_port_counts = udp;
-    const reasons = this.#reasonsOf(host, { tcp, udp }, protocol, rejected ?? []);
-    if (reasons) row.port_reasons = reasons;
+    const named = namedRejections(protocol, own, rejected ?? [], {
+      planned: ports,
+      ...this.#rowsOf(host, protocol, ports ?? []),
+    });
+    const reasons = this.#reasonsOf(host, { tcp, udp }, protocol, named);
+    if (reasons.length > 0) row.port_reasons = reasons;
     row.all_ports_open = plugin ? all_ports_open : this.#isTarpit(host, protocol, all_ports_open);
     return this.#write(row);
   }
@@ -211,17 +215,26 @@ export class ResultRecorder {
     return this.#tarpits.has(`${host} tcp`) || this.#tarpits.has(`${host} udp`);
   }
 
-  /** Null without an ICMP error. */
+  /** Which of some ports have a row, and how many of these are not open. */
+  #rowsOf(host: string, protocol: Protocol, ports: readonly number[]) {
+    const found = ports.flatMap(
+      (port) => this.#ports.get(openRowKey({ type: 'port', host, port, protocol } as PortRow)) ?? [],
+    );
+    return {
+      rows: new Set(found.map(({ port }) => port)),
+      silentRows: found.filter(({ state }) => state !== 'open').length,
+    };
+  }
+
   #reasonsOf(
     host: string,
     counts: CountsByProtocol,
     protocol: Protocol,
     rejected: RejectedPorts[],
-  ): PortReason[] | null {
+  ): PortReason[] {
     const known = this.#rejected.get(host);
-    if (rejected.length === 0 && !known) return null;
     const all = { tcp: [], udp: [], ...known, [protocol]: rejected };
-    this.#rejected.set(host, all);
+    if (rejected.length > 0 || known) this.#rejected.set(host, all);
     return (['tcp', 'udp'] as const).flatMap((name) =>
       counts[name] ? portReasons(name, counts[name], all[name]) : [],
     );

@@ -84,8 +84,7 @@ function portSilence(endpoint: SilentEndpoint, host: HostRow, view: ExplainView)
   const others = `the record counts ${amountText(closed)} closed and ${amountText(filtered)} filtered ports of the host`;
   if (silence.state === 'closed')
     return (
-      headline(endpoint, 'closed', view) +
-      indentedFacts([['why', 'RST or an ICMP error came back; no port of the host was filtered']], view.style)
+      headline(endpoint, 'closed', view) + indentedFacts([['why', closedWhy(endpoint, host)]], view.style)
     );
   if (silence.state === 'filtered')
     return headline(endpoint, 'filtered', view) + indentedFacts(filteredFacts(endpoint, host), view.style);
@@ -93,10 +92,16 @@ function portSilence(endpoint: SilentEndpoint, host: HostRow, view: ExplainView)
   return headline(endpoint, 'closed or filtered', view) + indentedFacts(facts, view.style);
 }
 
+function closedWhy({ place }: SilentEndpoint, { port_reasons }: HostRow): string {
+  const named = place.port === null ? null : namedReason(port_reasons, place.protocol ?? 'tcp', place.port);
+  if (named) return `${named.reason === 'rst' ? 'RST' : errorText(named)} came back`;
+  return 'RST or an ICMP error came back; no port of the host was filtered';
+}
+
 /** What was sent to filtered ports, what came back, what that means and what to try. */
 function filteredFacts({ place, probes }: SilentEndpoint, { port_reasons }: HostRow): [string, string][] {
   const named = place.port === null ? null : namedReason(port_reasons, place.protocol ?? 'tcp', place.port);
-  const errors = named ? [named] : filteredBy(port_reasons);
+  const errors = filteredBy(named ? [named] : port_reasons);
   const hasErrors = errors.length > 0;
   return [
     ...(probes?.ports ?? []).map((probe, index): [string, string] => [

@@ -36,6 +36,7 @@ const block: HostBlock = {
   openPorts: 1,
   counts: { open: 1, closed: 9, filtered: 0, notTried: 2, planned: 12 },
   filteredWhy: '',
+  notOpen: '',
   allPortsOpen: false,
   findings: [],
   findingsLeft: 0,

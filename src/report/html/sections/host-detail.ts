@@ -47,7 +47,7 @@ function facts(block: HostBlock): string {
   return `<dl>${shown.join('')}</dl>${tarpit}`;
 }
 
-function portCounts({ counts, openPorts, filteredWhy }: HostBlock): string {
+function portCounts({ counts, openPorts, filteredWhy, notOpen }: HostBlock): string {
   if (counts === null) return `${numberText(openPorts)} open`;
   const { closed, filtered, notTried, planned } = counts;
   const parts: [number, string][] = [
@@ -57,7 +57,8 @@ function portCounts({ counts, openPorts, filteredWhy }: HostBlock): string {
     [notTried, 'not tried'],
   ];
   const found = parts.filter(([count]) => count > 0).map(([count, state]) => `${numberText(count)} ${state}`);
-  return `${found.join(', ')}, of ${numberText(planned)}`;
+  const named = notOpen === '' ? '' : `: ${cellText(notOpen)}`;
+  return `${found.join(', ')}, of ${numberText(planned)}${named}`;
 }
 
 function portTable({ ports, portsLeft }: HostBlock): string {

@@ -132,11 +132,11 @@ function macPieces({ mac, vendor }: HostBlock): Piece[] {
 }
 
 /** `3 open, 1,005 closed, 0 filtered, 0 not tried` */
-function portsText({ counts, openPorts, filteredWhy }: HostBlock): string {
+function portsText({ counts, openPorts, filteredWhy, notOpen }: HostBlock): string {
   if (counts === null) return `${numberText(openPorts)} open; the others were not counted`;
   const { open, closed, filtered, notTried } = counts;
   const why = filteredWhy === '' ? '' : ` (${filteredWhy})`;
-  return `${numberText(open)} open, ${numberText(closed)} closed, ${numberText(filtered)} filtered${why}, ${numberText(notTried)} not tried`;
+  return `${numberText(open)} open, ${numberText(closed)} closed, ${numberText(filtered)} filtered${why}, ${numberText(notTried)} not tried${notOpen === '' ? '' : `: ${notOpen}`}`;
 }
 
 /** A heading within a block, with its number in gray. */
