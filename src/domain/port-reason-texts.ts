@@ -18,7 +18,7 @@ export function filteredReasons({ port_reasons }: Pick<HostRow, 'port_reasons'>)
 }
 
 /** A port that is not open, and why. */
-export interface ListedPort {
+export interface NamedPort {
   port: number;
   protocol: Protocol;
   state: string;
@@ -36,7 +36,7 @@ const maxListed = 25;
 export function listedPorts(
   { port_counts, port_reasons = [] }: Pick<HostRow, 'port_counts' | 'port_reasons'>,
   rows = 0,
-): ListedPort[] {
+): NamedPort[] {
   const { closed = 0, filtered = 0, not_tried = 0 } = port_counts ?? {};
   const ports = port_reasons.flatMap(({ protocol, state, ports: numbers, ...reason }) =>
     numbers.map((port) => ({ port, protocol, state, why: shownReason(reason) })),
@@ -47,7 +47,7 @@ export function listedPorts(
 }
 
 /** `22, 80/tcp closed (rst), 443/tcp filtered (no response)` */
-export function listedText(ports: readonly ListedPort[]): string {
+export function listedText(ports: readonly NamedPort[]): string {
   const groups = Map.groupBy(ports, ({ protocol, state, why }) => `/${protocol} ${state} (${why})`);
   return [...groups].map(([text, same]) => `${same.map(({ port }) => port).join(', ')}${text}`).join(', ');
 }

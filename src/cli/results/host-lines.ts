@@ -1,5 +1,5 @@
 import type { OperatingSystem } from '../../domain/asset.ts';
-import { filteredReasons, type ListedPort, listedPorts, listedText } from '../../domain/port-reason-texts.ts';
+import { filteredReasons, listedPorts, listedText, type NamedPort } from '../../domain/port-reason-texts.ts';
 import { doubtOf, type HostRow, isOpen, type PortRow } from '../../domain/result.ts';
 import { serviceNameOf } from '../../knowledge/ports.ts';
 import { amountText, countText } from '../terminal/draw/amounts.ts';
@@ -71,7 +71,7 @@ export class HostLines {
   }
 
   /** Ports that are not open and have no row, if there are few. */
-  #listed(): ListedPort[] {
+  #listed(): NamedPort[] {
     return listedPorts(this.#host, this.#ports.filter((port) => !isOpen(port)).length);
   }
 
@@ -125,7 +125,7 @@ export class HostLines {
   }
 }
 
-const portColumns = (isTarpit: boolean): TableColumn<PortRow | ListedPort>[] => [
+const portColumns = (isTarpit: boolean): TableColumn<PortRow | NamedPort>[] => [
   {
     head: 'PORT',
     cell: ({ port, protocol }) => `${port}/${protocol}`,
