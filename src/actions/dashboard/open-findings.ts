@@ -6,6 +6,7 @@ import {
   type SeverityCounts,
   severities,
 } from '../../domain/finding.ts';
+import { countsAs } from '../../domain/finding-order.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';
 import { ActionTable } from '../../report/model/findings/actions.ts';
@@ -68,7 +69,7 @@ export async function openFindings(
         if (names > 0 && row.type === 'host' && !addresses.has(row.host)) hosts.add(row.host);
         if (row.host === null || (!newer.has(row.host) && !named.has(row.host))) {
           sums.add(row, scan_id);
-          if (row.type === 'vulnerability') own[knownSeverity(row.vulnerability.severity)] += 1;
+          if (row.type === 'vulnerability') own[countsAs(row.vulnerability)] += 1;
         }
         if (performance.now() - since < longestStretch) continue;
         await setImmediate();
