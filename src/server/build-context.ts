@@ -15,6 +15,7 @@ import { Notifier, type NotifierInput } from './background/notifier.ts';
 import { RuleWatch } from './background/rule-watch.ts';
 import { StoreComparison } from './background/store-comparison.ts';
 import { StoreDamage } from './background/store-damage.ts';
+import { VulndbSync } from './background/vulndb-sync.ts';
 import type { ServerContext, VersionInfo } from './context.ts';
 import { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
@@ -124,6 +125,7 @@ export function buildContext(input: ContextInput): {
     notifier,
     alerts,
     rules: new RuleWatch(config, log),
+    vulndb: new VulndbSync(config, log),
     installed,
     plugins: input.plugins,
     feeds: new ScanFeeds(workers),

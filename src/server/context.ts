@@ -17,6 +17,7 @@ import type { Notifier } from './background/notifier.ts';
 import type { RuleWatch } from './background/rule-watch.ts';
 import type { StoreComparison } from './background/store-comparison.ts';
 import type { StoreDamage } from './background/store-damage.ts';
+import type { VulndbSync } from './background/vulndb-sync.ts';
 import type { ServiceEvents } from './events/service-events.ts';
 import type { Installed } from './installed.ts';
 import type { LogOutput } from './logging/log-output.ts';
@@ -67,6 +68,7 @@ export interface ServerContext {
   notifier: Notifier;
   alerts: AlertEvaluator;
   rules: RuleWatch;
+  vulndb: VulndbSync;
   installed: Installed;
   plugins: ServerPlugins;
   /** Events of scans that clients follow. */

@@ -1,11 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import {
-  knownSeverity,
-  noFindings,
-  type Severity,
-  type SeverityCounts,
-  severities,
-} from '../../domain/finding.ts';
+import { noFindings, type Severity, type SeverityCounts, severities } from '../../domain/finding.ts';
 import { countsAs } from '../../domain/finding-order.ts';
 import type { PortRow, ResultRow, VulnerabilityRow } from '../../domain/result.ts';
 import type { Scan } from '../../domain/scan.ts';

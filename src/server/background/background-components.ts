@@ -7,7 +7,6 @@ import { FingerprintSync } from './fingerprint-sync.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { JobClock } from './job-scheduler.ts';
 import { watchLicense } from './license-watch.ts';
-import { VulndbSync } from './vulndb-sync.ts';
 
 /** Background tasks of a server, beside scans and requests. */
 export function backgroundComponents(
@@ -15,7 +14,7 @@ export function backgroundComponents(
   folders: ScanFolders,
   indexKeeper: IndexKeeper,
 ): Component[] {
-  const { config, log, results, comparison, damage, alerts, rules } = context;
+  const { config, log, results, comparison, damage, alerts, rules, vulndb } = context;
   return [
     folders,
     indexKeeper,
@@ -26,7 +25,7 @@ export function backgroundComponents(
     comparison,
     damage,
     new FingerprintSync(config, log),
-    new VulndbSync(config, log),
+    vulndb,
     notifierComponent(context),
     alerts,
     rules,

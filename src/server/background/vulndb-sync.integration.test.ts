@@ -43,7 +43,11 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-function start(flags: Record<string, unknown>) {
+const warned: object[] = [];
+const clock = { now: Date.now, random: () => 0 };
+
+function start(flags: Record<string, unknown>, time = clock) {
+  warned.length = 0;
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const { config } = loadConfig({
     env: { HOME: dir },
@@ -58,8 +62,9 @@ function start(flags: Record<string, unknown>) {
     },
   });
   const quiet = () => undefined;
-  const log = { info: quiet, warn: quiet, debug: quiet } as unknown as ServerLog;
-  const sync = new VulndbSync(config, log, pace);
+  const warn = (...facts: object[]) => void warned.push(facts);
+  const log = { info: quiet, warn, debug: quiet } as unknown as ServerLog;
+  const sync = new VulndbSync(config, log, pace, time);
   sync.start();
   return sync;
 }
@@ -89,6 +94,62 @@ describe('VulndbSync', () => {
     expect(manifest()?.counts).toMatchObject({ cves: 1, kev: 1, epss: 1, fixes: 10 });
     // Alpine has two files for each of ten branches.
     expect(requested).toBe(6 + 20);
+  });
+
+  it('refreshes data that is older than a day and its share of an hour, not before', async () => {
+    const first = start({ 'vulndb.auto_sync': true });
+    await expect.poll(() => manifest()).not.toBeNull();
+    await first.close();
+    const made = Date.parse(manifest()?.created_at ?? '');
+    const hour = 3_600_000;
+    let now = made + 24 * hour + hour / 2 - 1000;
+    let looked = 0;
+    requested = 0;
+    const time = {
+      now: () => {
+        looked++;
+        return now;
+      },
+      random: () => 0.5,
+    };
+    const sync = start({ 'vulndb.auto_sync': true }, time);
+    await expect.poll(() => looked).toBeGreaterThan(6);
+    expect(requested).toBe(0);
+    now += 2000;
+    await expect.poll(() => requested).toBeGreaterThan(0);
+    await sync.close();
+  });
+
+  it('fetches when it is asked, also without auto_sync, and says what failed', async () => {
+    const sync = start({ 'vulndb.kev_url': 'http://127.0.0.1:9/kev' });
+    expect(sync.state).toEqual({ syncing: false, sync_problems: [] });
+    silent = true;
+    sync.request();
+    expect(sync.state.syncing).toBe(true);
+    sync.request();
+    await sync.close();
+    expect(sync.state.syncing).toBe(false);
+  });
+
+  it('says once at the start that data is old or lacks something, and nothing with auto_sync', async () => {
+    const sync = start({});
+    expect(warned).toEqual([
+      [
+        { age_days: null, lacks: expect.stringContaining('builtin list') },
+        'vulnerability data is old: run portolan vulndb sync, or set vulndb.auto_sync',
+      ],
+    ]);
+    await sync.close();
+    const synced = start({ 'vulndb.auto_sync': true });
+    await expect.poll(() => manifest()).not.toBeNull();
+    await synced.close();
+    expect(warned).toEqual([]);
+    const young = start({});
+    expect(warned).toEqual([]);
+    await young.close();
+    const old = start({}, { ...clock, now: () => Date.now() + 9.5 * 86_400_000 });
+    expect(warned).toEqual([[{ age_days: 9 }, expect.stringContaining('is old')]]);
+    await old.close();
   });
 
   it('is broken off by a stop', async () => {

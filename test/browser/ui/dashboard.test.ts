@@ -86,6 +86,7 @@ describe.runIf(canRun('dashboard'))('the dashboard', () => {
       await ui.page.getByRole('link', { name: /DMZ nightly/ }).waitFor();
       await ui.page.getByRole('progressbar').waitFor();
       await ui.page.getByText('One day is known so far').waitFor();
+      await ui.page.getByRole('button', { name: 'Fetch the data' }).waitFor();
       await ui.picture('dashboard');
       await ui.expectGood();
     });

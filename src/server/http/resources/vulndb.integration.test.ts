@@ -1,10 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { importVulndb } from '../../../actions/catalogs/import-vulndb.ts';
 import { builtinCves, builtinEntries } from '../../../knowledge/vulndb/builtin.ts';
+import {
+  distributionFile,
+  distributionMirrors,
+} from '../../../knowledge/vulndb/fixtures/distribution-feeds.ts';
 import { kevFeed, nvdPage, nvdRecord } from '../../../knowledge/vulndb/fixtures/feeds.ts';
 import { openService, type Service } from '../../fixtures/service.ts';
 
@@ -49,6 +55,8 @@ describe('GET /vulndb', () => {
       fix_count: 0,
       lacks: expect.stringContaining('portolan vulndb sync'),
       synced_at: null,
+      syncing: false,
+      sync_problems: [],
       sources: ['builtin'],
       notices: [],
     });
@@ -72,6 +80,39 @@ describe('GET /vulndb', () => {
     expect(await checksOf(running)).toEqual([
       { name: 'vulndb', status: 'degraded', message: expect.stringContaining('damaged') },
     ]);
+  });
+});
+
+describe('POST /vulndb/sync', () => {
+  it('fetches all sources, says while it does, and what failed', async () => {
+    const stand = createServer((request, response) => {
+      const { pathname } = new URL(request.url ?? '/', 'http://127.0.0.1');
+      const file = distributionFile(pathname);
+      if (file === null) response.writeHead(404).end();
+      else response.end(file);
+    });
+    await new Promise<void>((resolve) => stand.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(stand.address() as AddressInfo).port}`;
+    const running = await start({
+      'vulndb.nvd_url': `${url}/nvd`,
+      'vulndb.kev_url': `${url}/kev`,
+      'vulndb.epss_url': `${url}/epss`,
+      'vulndb.sources': distributionMirrors(url),
+    });
+    const response = await running.app.inject({ method: 'POST', url: '/api/v1/vulndb/sync' });
+    expect([response.statusCode, response.json().data.syncing]).toEqual([202, true]);
+    await expect.poll(async () => (await stateOf(running)).data.syncing, { timeout: 20_000 }).toBe(false);
+    const { data } = await stateOf(running);
+    expect(data).toMatchObject({
+      fix_count: 10,
+      sources: ['builtin', 'alpine', 'debian', 'redhat', 'ubuntu'],
+    });
+    expect(data.sync_problems).toEqual([
+      expect.stringMatching(/^kev: .* responded 404$/),
+      expect.stringMatching(/^epss: .* responded 404$/),
+      expect.stringMatching(/^nvd: .* responded 404$/),
+    ]);
+    await new Promise((resolve) => stand.close(resolve));
   });
 });
 

@@ -64,6 +64,7 @@ const names: Record<string, readonly [operationId: string, group: keyof typeof o
   'DELETE /api/v1/tokens/:token_id': ['revokeToken', 'installation'],
   'GET /api/v1/config': ['getConfiguration', 'installation'],
   'GET /api/v1/vulndb': ['getVulnerabilityData', 'installation'],
+  'POST /api/v1/vulndb/sync': ['syncVulnerabilityData', 'installation'],
   'GET /api/v1/audit': ['listAuditRecords', 'health'],
   'GET /api/v1/workers': ['listWorkers', 'health'],
   'GET /api/v1/alerts': ['listAlerts', 'health'],

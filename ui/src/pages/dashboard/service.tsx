@@ -11,6 +11,7 @@ import { capitalized } from '../../format/words.ts';
 import { useCan } from '../../session/session.ts';
 import { Link } from '../../url/link.tsx';
 import { jobTitle } from '../jobs/job.ts';
+import { VulnerabilityData } from './vulnerability-data.tsx';
 
 type Health = Data<'/api/v1/health'>;
 
@@ -23,7 +24,6 @@ const readJobs = 200;
 /** How the service is, and what it will do next. Lines that the token may not read are left out. */
 export function Service() {
   const { data: health, error } = useGet('/api/v1/health', {}, { every: 15_000 });
-  const { data: vulndb, error: vulndbError } = useGet('/api/v1/vulndb', {});
   const alerts = useFiringAlerts();
   const next = useNextJob();
   if (!health)
@@ -44,16 +44,7 @@ export function Service() {
           { label: 'Disk', value: `${bytes(workspace.free_space_mb * mebibyte)} free` },
           {
             label: 'Vulnerability data',
-            value:
-              vulndb === undefined ? (
-                vulndbError === null && awaited
-              ) : (
-                <>
-                  {count(vulndb.cve_count)} CVEs,{' '}
-                  {vulndb.synced_at === null ? 'built in' : <TimeText at={vulndb.synced_at} relative />}
-                  {vulndb.lacks && <p className="text-size-12 text-text-2">{vulndb.lacks}</p>}
-                </>
-              ),
+            value: <VulnerabilityData />,
           },
           { label: 'Alerts', value: alerts },
         ]}
