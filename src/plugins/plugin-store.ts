@@ -41,6 +41,8 @@ export interface InstalledPlugin {
   current: InstalledVersion;
   /** For `update --rollback`. */
   previous: InstalledVersion | null;
+  /** Switched off on this machine. */
+  disabled?: boolean;
 }
 
 interface RegistryFile {
@@ -130,7 +132,7 @@ export class PluginStore {
       await this.#place(content, stored);
       const current = { version, sha256: content.sha256, source, installed_at: at };
       const kept = before?.current.version === version ? before.previous : (before?.current ?? null);
-      const plugin = { name, current, previous: kept };
+      const plugin = { name, current, previous: kept, ...(before?.disabled && { disabled: true }) };
       registry.plugins = [...registry.plugins.filter((each) => each !== before), plugin];
       delete registry.removed[name];
       return plugin;
@@ -144,6 +146,15 @@ export class PluginStore {
       if (!plugin.previous) throw new PortolanError('conflict', `${name} has no previous version`);
       [plugin.current, plugin.previous] = [plugin.previous, plugin.current];
       plugin.current.installed_at = new Date().toISOString();
+      return plugin;
+    });
+  }
+
+  /** Switches a plugin off or on. @throws PortolanError `usage` for no name, `not_found` */
+  async disable(name: string, disabled: boolean): Promise<InstalledPlugin> {
+    return this.#change(checkPluginName(name), async (registry) => {
+      const plugin = find(registry, name);
+      plugin.disabled = disabled;
       return plugin;
     });
   }

@@ -56,8 +56,10 @@ export function followInstalled(context: InstalledContext, input: InstalledInput
     start: async () => {
       plugins.followRemote(() => {
         reading = reading
+          .then(async () => void (await sharePlugins(context)))
           .then(readAgain)
           .catch((err: unknown) => log.error({ err }, 'cannot load plugins again'));
+        return reading;
       });
       if (await sharePlugins(context)) installed.replace(await readInstallation(input, plugins));
       reportInstalled(context);

@@ -42,7 +42,7 @@ export class ServerPlugins {
   /** What plugins said about their modules, by hash: starting one takes a fraction of a second. */
   readonly #described = new Map<string, Awaited<ReturnType<Describe>>>();
   #remote: GrpcPlugins | null = null;
-  #onRemoteChange: (() => void) | null = null;
+  #onRemoteChange: (() => Promise<void>) | null = null;
   /** A change that nobody was called back for. */
   #remoteChanged = false;
   /** As found when they were last loaded. */
@@ -133,10 +133,20 @@ export class ServerPlugins {
   }
 
   /** Calls back when a gRPC plugin comes, goes or changes its module: then plugins are to be loaded anew. */
-  followRemote(onChange: (() => void) | null): void {
+  followRemote(onChange: (() => Promise<void>) | null): void {
     this.#onRemoteChange = onChange;
-    if (this.#remoteChanged) onChange?.();
+    if (this.#remoteChanged) void onChange?.();
     this.#remoteChanged = false;
+  }
+
+  /** Puts the installed plugins in force after a change; scans that were accepted keep what they have. */
+  async refresh(): Promise<void> {
+    await this.#onRemoteChange?.();
+  }
+
+  /** Names of builtin modules. */
+  get builtin(): string[] {
+    return this.#input.registry.names();
   }
 
   async remove(): Promise<void> {
@@ -157,7 +167,7 @@ export class ServerPlugins {
   }
 
   #noteRemoteChange(): void {
-    if (this.#onRemoteChange) this.#onRemoteChange();
+    if (this.#onRemoteChange) void this.#onRemoteChange();
     else this.#remoteChanged = true;
   }
 }

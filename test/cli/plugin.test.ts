@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Home } from './command.ts';
+import { InProcessServer } from './in-process-server.ts';
 
 const home = new Home();
 const config = home.file('portolan.yaml');
@@ -120,5 +121,52 @@ describe('portolan plugin', () => {
   ])('%j ends with exit code %i', async (args, code) => {
     const ended = await plugin(...args);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
+  });
+});
+
+describe('plugins over REST', () => {
+  const server = new InProcessServer({ env: { SERVICE_PLUGINS__DIR: home.file('rest-plugins') } });
+  beforeAll(() => server.start());
+  afterAll(() => server.dispose());
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const sent = { method, ...(body && { headers, body: JSON.stringify(body) }) };
+    const answer = await server.request(`/api/v1/plugins${path}`, sent);
+    return { status: answer.status, ...(answer.body as { data: object; error: { message: string } }) };
+  };
+  const upload = (version: string, more: object = {}) => {
+    const text = `export const Plugin = { name: 'old_ssh', version: '${version}', description: '', requires: ['banners'], execute() {} };\n`;
+    const content = Buffer.from(text).toString('base64');
+    return ask('POST', '', { file: 'old_ssh.mjs', content, ...more });
+  };
+
+  it('are installed and in force at once, switched off, rolled back and removed', async () => {
+    const installed = await upload('1.0.0', { stage: 'evaluation' });
+    expect([installed.status, installed.data]).toMatchObject([
+      201,
+      {
+        name: 'old_ssh',
+        version: '1.0.0',
+        loaded: true,
+        stage: 'evaluation',
+        disabled: false,
+        previous: null,
+      },
+    ]);
+    expect((installed.data as { runs_in: string[] }).runs_in).toContain('standard');
+    expect((await upload('1.1.0', { stage: 'evaluation' })).data).toMatchObject({ previous: '1.0.0' });
+    expect((await ask('PUT', '/old_ssh', { disabled: true })).data).toMatchObject({
+      disabled: true,
+      runs_in: [],
+    });
+    expect((await ask('POST', '/old_ssh/rollback')).data).toMatchObject({ version: '1.0.0', disabled: true });
+    expect((await ask('PUT', '/old_ssh', { disabled: false })).data).toMatchObject({ disabled: false });
+    expect((await ask('DELETE', '/old_ssh')).data).toEqual({ name: 'old_ssh', deleted: true });
+    expect((await ask('GET', '')).data).toEqual({ plugins: [] });
+    const bad = await ask('POST', '', { file: 'x.exe', content: 'TVo=' });
+    expect([bad.status, bad.error.message]).toEqual([
+      400,
+      expect.stringContaining('its name must end in one of'),
+    ]);
   });
 });

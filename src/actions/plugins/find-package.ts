@@ -28,6 +28,8 @@ export interface PackageOrder {
   wrap?: WrapOptions | null;
   /** The source is the name of a plugin and nothing else. */
   byName?: boolean;
+  /** The bytes of the file that the source names: nothing is read. */
+  given?: StoredPackage;
 }
 
 /**
@@ -36,14 +38,16 @@ export interface PackageOrder {
  * @throws PortolanError `usage`, `not_found`, `network`, `timeout`, `configuration`, `permission`
  */
 export async function findPackages(
-  { source, sha256, wrap = null, byName = false }: PackageOrder,
+  { source, sha256, wrap = null, byName = false, given }: PackageOrder,
   rules: IndexRules,
   store: PluginStore,
 ): Promise<FoundPackage[]> {
   if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256)) throw usage('--sha256 needs 64 hexadecimal digits');
-  const found = byName
-    ? await throughIndex(source, true, rules, store)
-    : await readSource(source, sha256, rules, store);
+  const found = given
+    ? [{ ...given, source, names: [] }]
+    : byName
+      ? await throughIndex(source, true, rules, store)
+      : await readSource(source, sha256, rules, store);
   if (sha256 !== null && found.length > 1)
     throw usage(`--sha256 is for one plugin; "${source}" is a category`);
   const packages: FoundPackage[] = [];

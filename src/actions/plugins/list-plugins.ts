@@ -17,8 +17,6 @@ export interface ListContext extends Omit<LoadContext, 'folder'> {
 
 export interface PluginDetails extends PlacedRow {
   installed_at: string;
-  /** Version for a rollback. */
-  previous: string | null;
   manifest: (Omit<PluginManifest, 'files'> & { files: Record<string, string> }) | null;
 }
 
@@ -36,7 +34,7 @@ export async function listPlugins(context: ListContext): Promise<PlacedRow[]> {
 /** @throws PortolanError `usage`, `not_found`, `configuration` */
 export async function showPlugin(name: string, context: ListContext): Promise<PluginDetails> {
   const store = storeOf(context.config);
-  const { current, previous } = await store.get(name);
+  const { current } = await store.get(name);
   const row = (await listPlugins(context)).find((plugin) => plugin.name === name);
   if (!row) throw new PortolanError('not_found', `no plugin "${name}" is installed any more`);
   const { installed_at } = current;
@@ -48,7 +46,6 @@ export async function showPlugin(name: string, context: ListContext): Promise<Pl
   return {
     ...row,
     installed_at,
-    previous: previous?.version ?? null,
     manifest: manifest ? { ...manifest, files: Object.fromEntries(manifest.files) } : null,
   };
 }
@@ -65,6 +62,15 @@ export async function removePlugin(
   if (dependents.length === 0) return store.remove(name);
   const others = dependents.join(', ');
   throw new PortolanError('conflict', `${others} requires ${name}; remove ${others} first, or give --force`);
+}
+
+/** Switches an installed plugin of this machine off or on. @throws PortolanError `usage`, `not_found` */
+export function disablePlugin(
+  name: string,
+  config: Pick<Config, 'plugins'>,
+  disabled: boolean,
+): Promise<InstalledPlugin> {
+  return storeOf(config).disable(name, disabled);
 }
 
 /** One that was altered or cannot be read requires nothing: it is not loaded. */

@@ -32,8 +32,12 @@ export interface ListedPlugin {
   /** What its package may do. */
   permissions: string[];
   stage: ModuleType | null;
-  /** Switched off by `plugins.disabled`. */
+  /** Switched off: by `plugins.disabled`, or on this machine. */
   disabled: boolean;
+  /** ISO 8601 UTC; null for one that is not installed. */
+  installed_at: string | null;
+  /** Version for a rollback. */
+  previous: string | null;
 }
 
 export interface LoadContext {
@@ -117,12 +121,15 @@ function neededByFiles(ordered: readonly Candidate[]): Candidate[] {
 }
 
 async function openInstalled(
-  { name, current }: InstalledPlugin,
+  { name, current, previous, disabled = false }: InstalledPlugin,
   store: PluginStore,
   context: LoadContext,
 ): Promise<Candidate> {
   const { version, sha256, source } = current;
   const row = newRow({ name, version, sha256, source, path: store.folderOf(name, version) });
+  row.installed_at = current.installed_at;
+  row.previous = previous?.version ?? null;
+  row.disabled = disabled;
   return open(row, false, context, async () => pluginOfArchive(await store.load(name, current), 'installed'));
 }
 
@@ -133,7 +140,7 @@ function openFile(path: string, context: LoadContext): Promise<Candidate> {
 
 function newRow(row: Pick<ListedPlugin, 'name' | 'version' | 'sha256' | 'source' | 'path'>): ListedPlugin {
   const signature = { state: 'unknown', publisher: null, fingerprint: null } as const;
-  const facts = { permissions: [], stage: null, disabled: false };
+  const facts = { permissions: [], stage: null, disabled: false, installed_at: null, previous: null };
   return { ...row, kind: null, signature, loaded: false, error: null, ...facts };
 }
 
@@ -147,7 +154,7 @@ async function open(
   try {
     const plugin = await read();
     const { name, version, kind, sha256, permissions, stage = null } = plugin.file;
-    const disabled = !added && config.plugins.disabled.includes(name);
+    const disabled = row.disabled || (!added && config.plugins.disabled.includes(name));
     Object.assign(row, { name, version, kind, sha256, permissions, stage, disabled });
     Object.assign(candidate, { name, requires: plugin.requires });
     const verdict = evaluateSignature(signedBytes(plugin), plugin.signature, config.plugins);

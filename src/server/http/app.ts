@@ -37,6 +37,7 @@ import { measureResponses, metricsRoutes } from './resources/metrics.ts';
 import { moduleRoutes } from './resources/modules.ts';
 import { notificationRoutes } from './resources/notifications.ts';
 import { planRoutes } from './resources/plan.ts';
+import { pluginChangeRoutes } from './resources/plugin-changes.ts';
 import { pluginRoutes } from './resources/plugins.ts';
 import { profileRoutes } from './resources/profiles.ts';
 import { recordRoutes } from './resources/records.ts';
@@ -185,6 +186,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   profileRoutes(app, context, installed);
   dagRoutes(app, context, installed);
   pluginRoutes(app, context);
+  pluginChangeRoutes(app, context);
   vulndbRoutes(app, context);
   alertRoutes(app, context);
   notificationRoutes(app, context);

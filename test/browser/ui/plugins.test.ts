@@ -52,6 +52,30 @@ describe.runIf(canRun('plugins'))('the page of plugins', () => {
   }
   const rowOf = (ui: UiPage, name: string) => ui.page.getByRole('row').filter({ hasText: name });
 
+  it('uploads a plugin, says where it runs and what it may, switches it off and removes it', async () => {
+    const ui = await visit(empty, '/plugins');
+    await ui.page.getByRole('button', { name: 'Upload plugin' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: 'Upload plugin' });
+    await dialog.waitFor();
+    await dialog.getByLabel('File').setInputFiles(join(root, 'sdk/script/pop3_apop.ts'));
+    await ui.picture('plugins-upload', { fullPage: false });
+    await ui.expectAccessible();
+    await dialog.getByRole('button', { name: 'Install' }).click();
+    await rowOf(ui, 'pop3_apop').click();
+    await ui.page.getByText('read results, add results', { exact: true }).waitFor();
+    await ui.page.getByText('no graph names it', { exact: true }).last().waitFor();
+    await ui.page.getByRole('button', { name: 'Disable' }).click();
+    await ui.page.getByText('no scan: it is switched off').last().waitFor();
+    await ui.picture('plugins-changed', { fullPage: false });
+    await ui.expectAccessible();
+    await ui.page.getByRole('button', { name: 'Enable' }).click();
+    await ui.page.getByRole('button', { name: 'Disable' }).waitFor();
+    await ui.page.getByRole('button', { name: 'Remove…' }).click();
+    await ui.page.getByRole('alertdialog').getByRole('button', { name: 'Remove plugin' }).click();
+    await ui.page.getByText('No plugins').waitFor();
+    await ui.expectClean();
+  });
+
   describe.each(looks)('at $width px, $theme', (look) => {
     it('says how to install one', async () => {
       const ui = await visit(empty, '/plugins', look);
@@ -87,7 +111,7 @@ describe.runIf(canRun('plugins'))('the page of plugins', () => {
     await drawer.waitFor();
     expect(await drawer.textContent()).toMatch(/pop3_apop.*Loaded.*unsigned/);
     await ui.press('j');
-    await ui.page.getByText('rules to every scan that evaluates vulnerabilities').waitFor();
+    await ui.page.getByText('rules to scans that evaluate vulnerabilities').waitFor();
     await ui.press('k');
     await ui.choose(drawer.getByRole('link', { name: 'pop3_apop' }));
     await expect.poll(() => ui.path).toBe('/modules?module=pop3_apop');

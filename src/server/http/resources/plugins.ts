@@ -6,7 +6,7 @@ import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
 import { nullableText } from '../schema/schemas.ts';
 
-const pluginSchema = Type.Object(
+export const pluginSchema = Type.Object(
   {
     name: Type.String(),
     kind: Type.Union([Type.Enum([...pluginKinds]), Type.Null()], {
@@ -18,6 +18,11 @@ const pluginSchema = Type.Object(
     signature: Type.Object({ state: Type.String(), publisher: nullableText, fingerprint: nullableText }),
     loaded: Type.Boolean(),
     error: nullableText,
+    installed_at: Type.Unsafe<string | null>({
+      ...nullableText,
+      description: 'null for one that is not installed: of the command line or the configuration',
+    }),
+    previous: Type.Unsafe<string | null>({ ...nullableText, description: 'version of a rollback' }),
     disabled: Type.Boolean({ description: 'switched off: it runs in no scan' }),
     permissions: Type.Array(Type.String(), { description: '`network`: it sends through the gate' }),
     stage: Type.Unsafe<string | null>({

@@ -18,6 +18,12 @@ const maxSentPlugins = 16;
 
 const fileName = Type.String({ pattern: '^[^/\\\\\\x00-\\x1f]{1,100}$', description: 'name of the file' });
 
+export const sentPluginSchema = Type.Object({
+  file: fileName,
+  content: Type.String({ minLength: 1, contentEncoding: 'base64', description: 'base64' }),
+  signature: Type.Optional(Type.String({ maxLength: 16_384, description: 'text of its `.sig` file' })),
+});
+
 /** A submission with files that count for this scan only. */
 export const sentSubmission = Type.Object(
   {
@@ -29,21 +35,12 @@ export const sentSubmission = Type.Object(
       ),
     ),
     plugins: Type.Optional(
-      Type.Array(
-        Type.Object({
-          file: fileName,
-          content: Type.String({ minLength: 1, contentEncoding: 'base64', description: 'base64' }),
-          signature: Type.Optional(
-            Type.String({ maxLength: 16_384, description: 'text of its `.sig` file' }),
-          ),
-        }),
-        {
-          maxItems: maxSentPlugins,
-          description:
-            'packages or bare files that join the graph of this scan, confined as installed ones are; needs the scope ' +
-            '`plugin:manage`',
-        },
-      ),
+      Type.Array(sentPluginSchema, {
+        maxItems: maxSentPlugins,
+        description:
+          'packages or bare files that join the graph of this scan, confined as installed ones are; needs the scope ' +
+          '`plugin:manage`',
+      }),
     ),
   },
   { title: 'ScanSubmission' },

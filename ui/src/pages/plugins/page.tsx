@@ -13,13 +13,14 @@ import { useSearchParam } from '../../url/use-search-param.ts';
 import { PluginDrawer } from './plugin-drawer.tsx';
 import { PluginState } from './plugin-state.tsx';
 import { kindWord, type PluginRow, reasonOf, runsText, signatureWords } from './plugin-words.ts';
+import { UploadPlugin } from './upload-plugin.tsx';
 
 /** Plugins of this server: which are loaded, who signed them, and why one is not. */
 export default function PluginsPage(): ReactNode {
   const got = useGet('/api/v1/plugins', {});
   return (
     <>
-      <PageHeader title="Plugins" meta={got.data && summary(got.data.plugins)} />
+      <PageHeader title="Plugins" meta={got.data && summary(got.data.plugins)} actions={<UploadPlugin />} />
       <Boundary got={got} what="The plugins" doing="see plugins" rows={4} rowHeight={36}>
         {({ plugins }) => <Plugins plugins={plugins} />}
       </Boundary>
@@ -77,8 +78,8 @@ function NoPlugins(): ReactNode {
       title="No plugins"
       text={
         <>
-          A plugin adds checks that Portolan does not have. Install one on the machine of the server, then
-          reload it:
+          A plugin adds checks that Portolan does not have. Upload one, or install it on the machine of the
+          server, then reload it:
           <code className="mono block pt-1">portolan plugin install FILE</code>
           <code className="mono block">portolan server reload</code>
         </>

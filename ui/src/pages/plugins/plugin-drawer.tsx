@@ -6,8 +6,10 @@ import { Tag } from '../../components/marks/tag.tsx';
 import { CopyButton } from '../../components/text/copy-button.tsx';
 import { Mono } from '../../components/text/mono.tsx';
 import { TargetText } from '../../components/text/target-text.tsx';
+import { TimeText } from '../../components/text/time-text.tsx';
 import { absent } from '../../format/numbers.ts';
 import { Link } from '../../url/link.tsx';
+import { ChangePlugin } from './change-plugin.tsx';
 import { PluginState } from './plugin-state.tsx';
 import { kindWord, mayText, type PluginRow, reasonOf, runsText, signatureWords } from './plugin-words.ts';
 
@@ -44,6 +46,7 @@ export function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
           </Note>
         </div>
       )}
+      {plugin.installed_at !== null && <ChangePlugin plugin={plugin} onRemoved={drawer.onClose} />}
       <KeyValues
         form="column"
         rows={[
@@ -52,6 +55,14 @@ export function PluginDrawer({ plugin, ...drawer }: DrawerProps): ReactNode {
           { label: 'May', value: mayText(plugin) },
           { label: 'Stage', value: stage === null ? undefined : stage },
           { label: 'Version', value: version === null ? absent : <Mono>{version}</Mono> },
+          {
+            label: 'Version before',
+            value: plugin.previous === null ? undefined : <Mono>{plugin.previous}</Mono>,
+          },
+          {
+            label: 'Installed',
+            value: plugin.installed_at === null ? undefined : <TimeText at={plugin.installed_at} />,
+          },
           { label: 'Signature', value: signatureWords(signature) },
           { label: 'Fingerprint', value: copyable(signature.fingerprint, 'Copy fingerprint') },
           { label: 'Place', value: copyable(path, 'Copy path') },
