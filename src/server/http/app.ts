@@ -168,7 +168,7 @@ function addApiRoutes(app: App, context: RouteContext, installed: Installed): vo
   licenseRoutes(app, context);
   sessionRoutes(app, context);
   openapiRoutes(app);
-  docsPageRoutes(app);
+  docsPageRoutes(app, context.config.server.ui.enabled);
   scanRoutes(app, context);
   planRoutes(app, context);
   scanRequestRoutes(app, context);
@@ -208,12 +208,28 @@ function acceptJsonOnly(app: App): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: string | Buffer) => {
       if (request.headers['content-type'] === undefined) return parseJsonBody(body as Buffer);
+      const shape = bodyShape(request.routeOptions.schema?.body);
+      const such = shape === null ? '' : ` and a body such as ${shape}`;
       throw new PortolanError(
         'unsupported_media_type',
-        'The request body must be JSON: send Content-Type: application/json.',
+        `The request body must be JSON: send Content-Type: application/json${such}.`,
       );
     },
   );
+}
+
+/** What a body has at least, by the examples of its schema: `{"text":"name: sweep …"}`; null if the route takes none. */
+function bodyShape(schema: unknown): string | null {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, { type?: string; examples?: unknown[] }>;
+    required?: string[];
+  };
+  const members = required.map((name) => {
+    const { type, examples } = properties[name] ?? {};
+    const usual = { array: ['…'], object: {} }[type ?? ''] ?? '…';
+    return [name, examples?.[0] ?? usual];
+  });
+  return members.length === 0 ? null : JSON.stringify(Object.fromEntries(members));
 }
 
 /** Paths that cannot be decoded never reach the hooks, so the checks run here. */

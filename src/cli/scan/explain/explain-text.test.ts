@@ -71,7 +71,7 @@ describe('an explained port', () => {
     expect(explanationText(explanation, null, true, view)).toBe(
       [
         `192.0.2.10:22  open: syn-ack; ssh, OpenSSH 9.2p1 (0.98)  (${scanId}, 2 min ago)`,
-        '  sent      SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2',
+        '  response  SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2',
         '  rule      ssh.openssh: version 9.2p1, revision Debian-2+deb12u2',
         '  system    linux Debian 12 (0.90)',
         '  findings  4 possible: the package may have the fix',

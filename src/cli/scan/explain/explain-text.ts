@@ -62,7 +62,7 @@ function portBlock(explanation: Explanation, port: ExplainedPort, view: ExplainV
     `  ${port.state}: ${port.reason}${what}  ${scanSource(explanation.scan_id, view.now)}`,
   );
   const facts: [string, string][] = [
-    ['sent', sentText(port, style)],
+    ['response', sentText(port, style)],
     ...(port.tls ? [['tls', tlsText(port.tls)] satisfies [string, string]] : []),
     ...port.sites.map((site): [string, string] => ['site', site]),
     ['rule', claim ? ruleText(claim) : 'none matches'],

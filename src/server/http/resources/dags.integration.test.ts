@@ -179,6 +179,20 @@ describe('POST /api/v1/dags/validate', () => {
 });
 
 describe('PUT /api/v1/dags/{name}', () => {
+  it('shows the shape of its body to those who send the file itself', async () => {
+    const response = await call('acme', {
+      method: 'PUT',
+      url: '/api/v1/dags/sweep',
+      payload: 'name: sweep\n',
+      headers: { 'content-type': 'application/yaml' },
+    });
+    expect(response.statusCode).toBe(415);
+    const { message } = response.json<{ error: { message: string } }>().error;
+    expect(message).toMatch(
+      /^The request body must be JSON: send Content-Type: application\/json and a body such as \{"text":"\w/,
+    );
+  });
+
   beforeEach(start);
   afterEach(stop);
 

@@ -27,6 +27,11 @@ describe('the page about the API', () => {
     expect(body).not.toMatch(/<script>|\son\w+=|style=|javascript:|https?:/i);
   });
 
+  it('leads back to the Web UI, whose theme it takes', async () => {
+    expect((await get('/api/v1/docs')).body).toContain('<nav><a href="../../">');
+    expect((await get('/api/v1/docs/page.js')).body).toContain("localStorage.getItem('portolan.theme')");
+  });
+
   it('is valid HTML', async () => {
     expect(await htmlFaults((await get('/api/v1/docs')).body)).toEqual([]);
   });

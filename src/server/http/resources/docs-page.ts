@@ -4,7 +4,7 @@ import { pageHeaders } from '../page-headers.ts';
 import { libraryFile } from './docs-library.ts';
 import { docsStyle } from './docs-style.ts';
 
-const page = `<!doctype html>
+const page = (hasUi: boolean) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -16,7 +16,7 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="docs/page.css">
 </head>
 <body>
-<header><h1>Portolan API</h1></header>
+${hasUi ? '<nav><a href="../../">← Portolan</a></nav>\n' : ''}<header><h1>Portolan API</h1></header>
 <main id="entry">
 <form id="login" hidden>
 <p>The description of this API needs a token, as the API does. It stays in this page and is gone when the page is closed.</p>
@@ -44,9 +44,11 @@ const reference = document.getElementById('reference');
 const problem = document.getElementById('problem');
 let token = '';
 
-/** The library knows its dark theme by this class. */
+/** The theme of the Web UI, which follows the system unless its reader chose otherwise. The library knows dark by this class. */
 function showTheme() {
-  document.documentElement.classList.toggle('dark-mode', dark.matches);
+  const chosen = localStorage.getItem('portolan.theme');
+  const isDark = chosen === 'dark' || (chosen !== 'light' && dark.matches);
+  document.documentElement.classList.toggle('dark-mode', isDark);
 }
 
 /** What the library leaves out for keyboards and screen readers, by selector. */
@@ -128,7 +130,7 @@ const libraryFiles = [
 ];
 
 /** API documentation page. It contains no data, so it needs no token; the description that it loads does. */
-export function docsPageRoutes(app: App): void {
+export function docsPageRoutes(app: App, hasUi: boolean): void {
   const config = { access: 'open', page: true } as const;
   const schema = { hide: true };
   app.route({
@@ -136,7 +138,7 @@ export function docsPageRoutes(app: App): void {
     url: '/api/v1/docs',
     config,
     schema,
-    handler: async (_request, reply) => reply.headers(pageHeaders).send(page),
+    handler: async (_request, reply) => reply.headers(pageHeaders).send(page(hasUi)),
   });
   app.route({
     method: 'GET',

@@ -8,6 +8,9 @@ export const docsStyle = `
 :root.dark-mode { color-scheme: dark; --ink: #e4e6e6; --quiet: #b7bcbf; --page: #1c2022; --line: #545d61; --link: #7db4ff; --on-link: #080a0b; --bad: #ff938b;
   --get: #55a1ff; --post: #00b572; --put: #ff7d35; --delete: #ff8b82; --on-method: #080a0b; --stamp: #1d632e; --type: #c9a8ee; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+nav { padding: .8rem 1.25rem; border-bottom: 1px solid var(--line); }
+nav a { color: var(--link); font-weight: 600; text-decoration: none; }
+nav a:is(:hover, :focus-visible) { text-decoration: underline; }
 header { max-width: 34rem; margin: 12vh auto 0; padding: 0 1.25rem; }
 header h1 { margin: 0; font-size: 1.6rem; }
 /* The library shows the title itself. */
@@ -37,7 +40,7 @@ header h1 { margin: 0; font-size: 1.6rem; }
 #reference :is(.parameter__in, .parameter__extension, .response-undocumented, .prop-format, .model .property,
   .model .property.primitive, .model .external-docs, table.model tr.description, table.model tr.extension,
   table.headers .header-example, section.models h5) { color: var(--quiet); }
-#reference .json-schema-2020-12-expand-deep-button { color: var(--quiet); }
+#reference :is(.json-schema-2020-12-expand-deep-button, .examples-select__section-label) { color: var(--quiet); }
 #reference .prop-type { color: var(--type); }
 #reference :is(.parameter__deprecated, .parameter__name.required span, .parameter__name.required:after,
   .model .property-row.required .star, table.model tr.property-row .star) { color: var(--bad); }
