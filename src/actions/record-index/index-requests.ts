@@ -27,6 +27,8 @@ export interface RowsRequest {
   query: Query | null;
   type: string | undefined;
   keys: readonly SortKey[];
+  /** Equal findings of a host are one row. */
+  joined?: boolean;
   offset: number;
   limit: number;
   /** Last member of the page before, of the index with this name; null = begin at the offset. */

@@ -1,3 +1,4 @@
+import { joinedFindings, portsOf } from '../../workspace/record-index/joined-findings.ts';
 import { type MatchCounts, matchedMembers } from '../../workspace/record-index/matched-members.ts';
 import { type MemberPage, memberPage } from '../../workspace/record-index/member-list.ts';
 import type { Member, RecordIndex } from '../../workspace/record-index/record-index.ts';
@@ -12,9 +13,12 @@ export async function listRows(open: OpenIndex, request: RowsRequest, turns: Tur
   const { index, order } = open;
   const { query, type, keys, limit } = request;
   const matched = await open.matched(query, turns.next);
-  const page = memberPage(index, order, matched, type, keys, startOf(open, request), limit);
+  const joined = request.joined && type === 'vulnerability' ? joinedFindings(index, order, matched) : null;
+  const page = memberPage(index, order, matched, type, keys, startOf(open, request), limit, joined);
   await turns.next();
-  const totals = totalsOf(index, order, page.members, query === null ? null : matched);
+  const totals = joined
+    ? page.members.map(({ number }) => ({ ports: portsOf(index, joined, number) }))
+    : totalsOf(index, order, page.members, query === null ? null : matched);
   const counts = { total: page.total, matches: matched.counts, share: null };
   return await responseOf(open, page, totals, counts);
 }
@@ -28,7 +32,7 @@ const fieldOfOrder: Partial<Record<string, string>> = {
 
 /** Whether a page is a part of all rows of a type in the order of the record. */
 export function isInRecordOrder(request: IndexRequest): request is RowsRequest {
-  if (request.kind !== 'rows' || request.query !== null) return false;
+  if (request.kind !== 'rows' || request.query !== null || request.joined) return false;
   const { type = '', keys } = request;
   const field = fieldOfOrder[type];
   if (field === undefined || keys.length > 1) return false;

@@ -17,6 +17,7 @@ export interface RecordsQuery extends PageQuery {
   type?: string | undefined;
   q?: string | undefined;
   sort?: string | undefined;
+  join?: 'ports' | undefined;
 }
 
 /** Members of the tuples that satisfy a query. */
@@ -37,8 +38,8 @@ export interface QueriedRecords extends ListPage {
 }
 
 /** Whether a request needs an index. */
-export function needsIndex({ type, q, sort }: RecordsQuery): boolean {
-  return type !== undefined || q !== undefined || sort !== undefined;
+export function needsIndex({ type, q, sort, join }: RecordsQuery): boolean {
+  return [type, q, sort, join].some((each) => each !== undefined);
 }
 
 /** Reads a query. @param problems collects what is wrong with it */
@@ -71,13 +72,23 @@ export async function queryRecords(
   const { limit, offset, cursor } = readPage(query, problems);
   const parsed = readQuery(query.q, problems);
   const keys = readSort(query, problems);
+  if (query.join !== undefined && query.type !== 'vulnerability')
+    problems.push({ field: 'join', reason: 'needs type=vulnerability' });
   rejectProblems(problems);
   const list = listDigest(query);
   const start = cursor === undefined ? { offset, after: null } : decode(cursor, list);
   const { partial, warnings } = await stateOf(scan, record, observer);
   const rows = await indexes.request(
     indexes.scan(scan.scan_id, record, scan.status),
-    { kind: 'rows', query: parsed, type: query.type, keys, limit, ...start },
+    {
+      kind: 'rows',
+      query: parsed,
+      type: query.type,
+      keys,
+      limit,
+      joined: query.join !== undefined,
+      ...start,
+    },
     signal,
   );
   const { hosts, ports, findings } = rows.matches;
@@ -116,8 +127,8 @@ async function stateOf(
 }
 
 /** A cursor belongs to one list: a type, a query and an order. */
-function listDigest({ type = '', q = '', sort = '' }: RecordsQuery): string {
-  return hash('sha256', JSON.stringify([type, q, sort]), 'base64url').slice(0, 16);
+function listDigest({ type = '', q = '', sort = '', join }: RecordsQuery): string {
+  return hash('sha256', JSON.stringify([type, q, sort, join]), 'base64url').slice(0, 16);
 }
 
 interface CursorPlace {

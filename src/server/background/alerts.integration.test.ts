@@ -265,6 +265,8 @@ describe('GET /api/v1/alerts', () => {
         action: 'slack,webhook:ops',
         message: 'Long',
         error: null,
+        // Files are shown to those who may change them.
+        origin: null,
       },
       {
         name: 'idle',
@@ -275,6 +277,8 @@ describe('GET /api/v1/alerts', () => {
         action: 'email',
         message: 'worker_utilization < 0.1',
         error: null,
+        // Files are shown to those who may change them.
+        origin: null,
       },
     ]);
     expect(values).toMatchObject({

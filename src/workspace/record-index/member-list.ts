@@ -1,4 +1,5 @@
 import type { IndexOrder } from './index-order.ts';
+import type { JoinedFindings } from './joined-findings.ts';
 import type { MatchedMembers } from './matched-members.ts';
 import { otherTypes } from './member-table.ts';
 import type { Member, RecordIndex } from './record-index.ts';
@@ -19,7 +20,7 @@ export interface MemberPage {
   total: number;
 }
 
-/** @param type absent = all types, in record order */
+/** @param type absent = all types, in record order @param joined of findings: equal ones are one */
 export function memberPage(
   index: RecordIndex,
   order: IndexOrder,
@@ -28,11 +29,14 @@ export function memberPage(
   keys: readonly SortKey[],
   start: PageStart,
   limit: number,
+  joined: JoinedFindings | null = null,
 ): MemberPage {
   if (type === undefined) return recordPage(index, order, matched, start.offset, limit);
   if (isSorted(type)) {
     const table = type === 'vulnerability' ? 'finding' : type;
-    const marks = { host: matched.hosts, port: matched.ports, finding: matched.findings }[table];
+    const marks = { host: matched.hosts, port: matched.ports, finding: joined?.marks ?? matched.findings }[
+      table
+    ];
     return pageOf(table, sortedMembers(index, order, type, keys), marks, start, limit);
   }
   const { kind } = index.others.numbers;

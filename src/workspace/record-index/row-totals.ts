@@ -30,6 +30,8 @@ export interface RowTotals {
   totals?: ListedHostTotals | ListedPortTotals;
   /** Of a host: its ports and findings that satisfy the query. */
   matching?: { ports: number; findings: number };
+  /** Of joined findings. */
+  ports?: { port: number; protocol: string }[];
 }
 
 /** Services of a host in a list. */

@@ -75,6 +75,11 @@ export function recordRoutes(app: App, { config, indexes }: RouteContext): void 
             description: `comma list of fields, \`-\` for descending; ${sortText}`,
           }),
         ),
+        join: Type.Optional(
+          Type.Enum(['ports'], {
+            description: 'of findings: equal ones of a host are one record, the first, with their `ports`',
+          }),
+        ),
       }),
       response: { 200: enveloped(Type.Unsafe<RecordList>(recordMembers)) },
     },

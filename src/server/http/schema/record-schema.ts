@@ -245,6 +245,11 @@ const findingRecord = Type.Object(
     port: orNull(portNumber),
     protocol: orNull(protocol),
     vulnerability: findingSchema,
+    ports: Type.Optional(
+      Type.Array(Type.Object({ port: portNumber, protocol }), {
+        description: 'only with `join=ports`: where the host has the same finding',
+      }),
+    ),
     ...producedMembers,
   },
   { title: 'FindingRecord' },

@@ -89,6 +89,8 @@ export interface RecordQuery {
   type?: RecordType;
   q?: string;
   sort?: string;
+  /** Of findings: equal ones of a host are one row with their ports. */
+  join?: 'ports';
 }
 
 /** Members that a query matches, of the whole scan. */

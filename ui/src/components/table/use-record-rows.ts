@@ -45,16 +45,16 @@ interface ListFacts {
  * The records of a scan of which a table shows a part: its pages, the least recently used dropped, requests of
  * what is not in view any more aborted.
  */
-export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuery): RecordRows<Row> {
+export function useRecordRows<Row>(scanId: string, { type, q, sort, join }: RecordQuery): RecordRows<Row> {
   const pages = useMemo(() => new RecordPages<Row, ListFacts>(neverLoads), [scanId, type]);
   const [waiting, setWaiting] = useState<number | null>(null);
-  const parameters = JSON.stringify([scanId, type, q, sort]);
+  const parameters = JSON.stringify([scanId, type, q, sort, join]);
   const requested = useRef('');
   useEffect(() => {
     requested.current = parameters;
     setWaiting(null);
     const load = async (offset: number, signal: AbortSignal): Promise<LoadedPage<Row, ListFacts>> => {
-      const query = { ...without({ type, q, sort }), limit: pageSize, offset };
+      const query = { ...without({ type, q, sort, join }), limit: pageSize, offset };
       const data = await whenIndexed(() => fetchRecords(scanId, query, signal), {
         signal,
         onWait: setWaiting,
@@ -65,7 +65,7 @@ export function useRecordRows<Row>(scanId: string, { type, q, sort }: RecordQuer
     };
     pages.reload(load);
     return () => pages.close();
-  }, [pages, parameters, scanId, type, q, sort]);
+  }, [pages, parameters, scanId, type, q, sort, join]);
 
   const { total, extra, error, ...state } = useSyncExternalStore(
     (listener) => pages.subscribe(listener),

@@ -21,7 +21,7 @@ import { TableFrame } from './table-frame.tsx';
 import { useScan } from './use-scan.ts';
 import { useWaitingRows } from './use-waiting-rows.ts';
 
-/** One row per finding, the worst first. */
+/** One row per finding of a host, with its ports, the worst first. */
 export default function FindingsTab() {
   const { data: scan, scanId } = useScan();
   const [q] = useSearchParam('q');
@@ -29,7 +29,12 @@ export default function FindingsTab() {
   const [open] = useSearchParam('open');
   const setSearch = useSetSearch();
   const order = sort === '-severity' ? worstFirst : sort;
-  const findings = useRecordRows<FindingRecord>(scanId, { type: 'vulnerability', q, sort: order });
+  const findings = useRecordRows<FindingRecord>(scanId, {
+    type: 'vulnerability',
+    q,
+    sort: order,
+    join: 'ports',
+  });
   const waiting = useWaitingRows(scan, 'vulnerabilities', findings.refresh);
   const columns = useMemo(findingColumns, []);
   const chosen = useShownColumns();
@@ -108,12 +113,14 @@ function findingColumns(): Column<FindingRecord>[] {
     {
       id: 'port',
       head: 'Port',
-      width: 76,
+      width: 116,
       priority: 3,
       sort: 'port',
       cell: (row) => (
         <ValueMenu field="port" value={row.port}>
-          <span className="mono">{portText(row)}</span>
+          <span className="mono" title={row.ports?.map(portText).join(', ')}>
+            {portsText(row)}
+          </span>
         </ValueMenu>
       ),
     },
@@ -163,6 +170,16 @@ function findingColumns(): Column<FindingRecord>[] {
 }
 
 /** The title, and its id below. */
+/** `443/tcp`, `443, 8443/tcp`, `443, 8443 +3` */
+function portsText(row: FindingRecord): string {
+  const { ports = [] } = row;
+  if (ports.length < 2) return portText(row);
+  const [one, other] = ports;
+  return ports.length === 2
+    ? `${one?.port}, ${other?.port}/${row.protocol}`
+    : `${one?.port}, ${other?.port} +${ports.length - 2}`;
+}
+
 function titleCell({ vulnerability: { id, title, kev } }: FindingRecord) {
   return (
     <span className="flex min-w-0 flex-col leading-[17px]">
@@ -191,7 +208,7 @@ function phoneRow(row: FindingRecord) {
         {vulnerability.kev && <Exploited />}
       </span>
       <span className="mono truncate text-text-2">
-        {row.host} {portText(row)} · <TargetText text={vulnerability.id} max={40} />
+        {row.host} {portsText(row)} · <TargetText text={vulnerability.id} max={40} />
       </span>
     </div>
   );

@@ -14,4 +14,7 @@ export interface PortRecord extends PortRow {
   totals?: { severity_counts: SeverityCounts };
 }
 
-export type FindingRecord = VulnerabilityRow;
+export interface FindingRecord extends VulnerabilityRow {
+  /** Of equal findings of the host, in a joined list. */
+  ports?: { port: number; protocol: string }[];
+}
