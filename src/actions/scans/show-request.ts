@@ -9,7 +9,7 @@ import type { Store } from '../../store/open.ts';
 import { noSuchScan, showScan } from './show-scan.ts';
 
 /** A submission, with the graph file that came with it. */
-export type Repeated = Submission & { graph?: { file: string; text: string } };
+export type Repeated = Omit<Submission, 'graph' | 'plugins'> & { graph?: { file: string; text: string } };
 
 /**
  * What to submit for the same scan once more. What the profile and the configuration give by themselves is left out.

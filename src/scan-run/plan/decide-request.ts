@@ -102,6 +102,10 @@ export function decideRequest(
   checkPorts(submission.options?.exclude_ports, 'options.exclude_ports', protocol, problems);
   checkBounds(submission, config, problems);
   checkOptions(submission.options ?? {}, problems);
+  // Files were taken out where they count: they go along with one scan over REST.
+  for (const field of ['graph', 'plugins'] as const)
+    if (submission[field] !== undefined)
+      problems.push({ field, reason: 'files go along with POST /api/v1/scans only; install them instead' });
   const switchedOff = submission.options?.disable_plugins ?? [];
   checkDisabled(switchedOff, choices, problems);
   const { targets, excluded, rejections } = checkTargets(submission, config, problems);

@@ -22,6 +22,9 @@ export interface Submission {
   exclude?: string[] | undefined;
   rate?: PacketRate | undefined;
   dag?: string | undefined;
+  /** Files of one scan, which its route takes out. */
+  graph?: object | undefined;
+  plugins?: object | undefined;
   pool?: string | undefined;
   priority?: number | undefined;
   options?: ScanOptions | undefined;

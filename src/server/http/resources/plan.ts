@@ -8,8 +8,14 @@ import { decideRequest } from '../../../scan-run/plan/decide-request.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { countSchema, nullableText, packetRateSchema, warningSchema } from '../schema/schemas.ts';
-import { sentSubmission, withSent } from './sent-files.ts';
+import {
+  countSchema,
+  nullableText,
+  packetRateSchema,
+  submissionSchema,
+  warningSchema,
+} from '../schema/schemas.ts';
+import { withSent } from './sent-files.ts';
 
 const previewMembers = Type.Object(
   {
@@ -83,7 +89,7 @@ export function planRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Preview a scan',
       description: 'Validates a scan request and returns its plan. Nothing is sent, stored or resolved.',
-      body: sentSubmission,
+      body: submissionSchema,
       response: { 200: enveloped(previewSchema) },
     },
     handler: async (request) => {

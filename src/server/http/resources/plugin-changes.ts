@@ -10,8 +10,8 @@ import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
+import { sentPluginSchema } from '../schema/schemas.ts';
 import { pluginSchema } from './plugins.ts';
-import { sentPluginSchema } from './sent-files.ts';
 
 const access: TokenScope[] = ['plugin:manage', 'plugin:write'];
 const nameParams = Type.Object({ name: Type.String({ minLength: 3, maxLength: 63 }) });
@@ -46,13 +46,20 @@ export function pluginChangeRoutes(app: App, context: RouteContext): void {
       summary: 'Install a plugin',
       description:
         'A package or a bare file, as portolan plugin install takes it. Nothing of it is run to install it.',
-      body: Type.Object({
-        ...sentPluginSchema.properties,
-        stage: Type.Optional(
-          Type.Enum([...pluginStages], { description: 'of a bare file: it runs in the builtin profiles' }),
-        ),
-        force: Type.Optional(Type.Boolean({ description: 'replace the same version with other content' })),
-      }),
+      body: Type.Object(
+        {
+          ...sentPluginSchema.properties,
+          stage: Type.Optional(
+            Type.Enum([...pluginStages], { description: 'of a bare file: it runs in the builtin profiles' }),
+          ),
+          force: Type.Optional(Type.Boolean({ description: 'replace the same version with other content' })),
+        },
+        {
+          examples: [
+            { file: 'old_ssh.mjs', content: 'ZXhwb3J0IGNvbnN0IFBsdWdpbiA9IHt9Ow==', stage: 'evaluation' },
+          ],
+        },
+      ),
       response: { 201: enveloped(pluginSchema) },
     },
     handler: async (request, reply) => {

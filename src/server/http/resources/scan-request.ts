@@ -3,8 +3,7 @@ import { type Repeated, showRequest } from '../../../actions/scans/show-request.
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
-import { scanIdParams } from '../schema/schemas.ts';
-import { sentSubmission } from './sent-files.ts';
+import { scanIdParams, submissionSchema } from '../schema/schemas.ts';
 
 export function scanRequestRoutes(app: App, { config }: RouteContext): void {
   app.route({
@@ -17,7 +16,7 @@ export function scanRequestRoutes(app: App, { config }: RouteContext): void {
         'Submitted as it is, it starts the same scan once more. What the profile and the configuration give by ' +
         'themselves is left out.',
       params: scanIdParams,
-      response: { 200: enveloped(Type.Unsafe<Repeated>(sentSubmission)) },
+      response: { 200: enveloped(Type.Unsafe<Repeated>(submissionSchema)) },
     },
     handler: async (request) => {
       const { store, installed } = request.space;

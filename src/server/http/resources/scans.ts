@@ -20,10 +20,10 @@ import { pinnedRecord } from '../pinned-record.ts';
 import { envelope, enveloped, sendData } from '../schema/envelope.ts';
 import { linkHeader, pageMembers, pageQuery, sinceQuery, totalIsMinimum } from '../schema/list-page.ts';
 import { resultFiles } from '../schema/result-schema.ts';
-import { listedScanSchema, scanIdParams, scanSchema } from '../schema/schemas.ts';
+import { listedScanSchema, scanIdParams, scanSchema, submissionSchema } from '../schema/schemas.ts';
 import { formatOf, resultQuery, sendScanFile } from './results.ts';
 import { detailWeight, ScanCache, scanText } from './scan-cache.ts';
-import { sentSubmission, withSent } from './sent-files.ts';
+import { withSent } from './sent-files.ts';
 
 export const scanListQuery = Type.Object({
   ...pageQuery,
@@ -83,7 +83,7 @@ export function scanRoutes(app: App, context: RouteContext): void {
     schema: {
       summary: 'Submit a scan',
       headers: submissionHeaders,
-      body: sentSubmission,
+      body: submissionSchema,
       response: { 201: enveloped(acceptedSchema) },
     },
     handler: async (request, reply) => {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import type { Type } from 'typebox';
 import { invalidText } from '../../../actions/graphs/change-graph.ts';
 import type { GraphChecker } from '../../../actions/graphs/graph-checker.ts';
 import { invalidRequest } from '../../../domain/errors.ts';
-import { loadGraph, maxGraphBytes } from '../../../engine/graph/graph.ts';
+import { loadGraph } from '../../../engine/graph/graph.ts';
 import type { ScanChoices } from '../../../scan-run/plan/decide-request.ts';
 import type { ModuleCatalog } from '../../../scan-run/plan/plan-scan.ts';
 import type { Submission } from '../../../scan-run/plan/submission.ts';
@@ -11,42 +11,9 @@ import { checkScopes } from '../../access/auth.ts';
 import type { RouteContext } from '../../context.ts';
 import { choicesOf } from '../../installed.ts';
 import { abortSignal } from '../response-deadline.ts';
-import { submissionSchema } from '../schema/schemas.ts';
+import type { submissionSchema } from '../schema/schemas.ts';
 
-/** Plugins of one scan. */
-const maxSentPlugins = 16;
-
-const fileName = Type.String({ pattern: '^[^/\\\\\\x00-\\x1f]{1,100}$', description: 'name of the file' });
-
-export const sentPluginSchema = Type.Object({
-  file: fileName,
-  content: Type.String({ minLength: 1, contentEncoding: 'base64', description: 'base64' }),
-  signature: Type.Optional(Type.String({ maxLength: 16_384, description: 'text of its `.sig` file' })),
-});
-
-/** A submission with files that count for this scan only. */
-export const sentSubmission = Type.Object(
-  {
-    ...submissionSchema.properties,
-    graph: Type.Optional(
-      Type.Object(
-        { file: Type.Optional(fileName), text: Type.String({ minLength: 1, maxLength: maxGraphBytes }) },
-        { description: 'a graph file for this scan, instead of `dag`; needs the scope `dag:write`' },
-      ),
-    ),
-    plugins: Type.Optional(
-      Type.Array(sentPluginSchema, {
-        maxItems: maxSentPlugins,
-        description:
-          'packages or bare files that join the graph of this scan, confined as installed ones are; needs the scope ' +
-          '`plugin:manage`',
-      }),
-    ),
-  },
-  { title: 'ScanSubmission' },
-);
-
-type SentSubmission = Type.Static<typeof sentSubmission>;
+type SentSubmission = Type.Static<typeof submissionSchema>;
 
 /** What a scan is submitted with: the modules and graphs in force, and the files that came with it. */
 export interface WithSent {

@@ -9,6 +9,7 @@ import {
   type Scan,
   scanStatuses,
 } from '../../../domain/scan.ts';
+import { maxGraphBytes } from '../../../engine/graph/graph.ts';
 import { maxNameLength, maxTagLength, maxTags, maxTargets } from '../../../scan-run/plan/submission.ts';
 
 export const nullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] });
@@ -190,6 +191,21 @@ export const listedScanSchema = Type.Unsafe<ListedScan>(listedMembers);
 
 const text = Type.String({ minLength: 1 });
 
+/** Plugins of one scan. */
+const maxSentPlugins = 16;
+
+const fileName = Type.String({
+  pattern: '^[^/\\\\\\x00-\\x1f]{1,100}$',
+  description: 'name of the file',
+  examples: ['old_ssh.mjs'],
+});
+
+export const sentPluginSchema = Type.Object({
+  file: fileName,
+  content: Type.String({ minLength: 1, contentEncoding: 'base64', description: 'base64' }),
+  signature: Type.Optional(Type.String({ maxLength: 16_384, description: 'text of its `.sig` file' })),
+});
+
 export const submissionSchema = Type.Object(
   {
     targets: Type.Array(text, {
@@ -231,6 +247,20 @@ export const submissionSchema = Type.Object(
     rate: Type.Optional(packetRateSchema),
     dag: Type.Optional(
       Type.String({ minLength: 1, description: 'an installed graph instead of the profile' }),
+    ),
+    graph: Type.Optional(
+      Type.Object(
+        { file: Type.Optional(fileName), text: Type.String({ minLength: 1, maxLength: maxGraphBytes }) },
+        { description: 'a graph file for this scan, instead of `dag`; needs the scope `dag:write`' },
+      ),
+    ),
+    plugins: Type.Optional(
+      Type.Array(sentPluginSchema, {
+        maxItems: maxSentPlugins,
+        description:
+          'packages or bare files that join the graph of this scan, confined as installed ones are; needs the scope ' +
+          '`plugin:manage`',
+      }),
     ),
     pool: Type.Optional(Type.String({ minLength: 1, description: 'worker pool' })),
     priority: Type.Optional(
