@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { syncSources } from '../../src/actions/catalogs/vulndb-sources.ts';
 import type { ApiDocument } from '../api/requests.ts';
 import { Home } from '../cli/command.ts';
 import { freePort } from '../cli/listeners.ts';
@@ -28,6 +29,8 @@ describe('docs/examples.md', () => {
       env: {
         SERVICE_SERVER__BIND: `127.0.0.1:${port}`,
         SERVICE_LOGGING__AUDIT__ENABLED: 'true',
+        // Nothing listens there: no publisher is contacted.
+        SERVICE_VULNDB__SOURCES: syncSources.map((name) => `${name}=http://127.0.0.1:1/`).join(','),
         PYTHONDONTWRITEBYTECODE: '1',
       },
     });

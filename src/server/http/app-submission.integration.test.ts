@@ -60,7 +60,10 @@ describe('submission', () => {
 
   it('names unknown parameters of a query and ignores them', async () => {
     const response = await service.app.inject({ url: '/api/v1/scans?staus=running&limit=1' });
-    expect([response.statusCode, response.json().meta.warnings]).toEqual([200, ['unknown parameter: staus; did you mean status?']]);
+    expect([response.statusCode, response.json().meta.warnings]).toEqual([
+      200,
+      ['unknown parameter: staus; did you mean status?'],
+    ]);
     const known = await service.app.inject({ url: '/api/v1/scans?status=running' });
     expect(known.json().meta.warnings).toBeUndefined();
   });

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { InjectOptions } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { sendRaw } from '../../../test/send-raw.ts';
+import { syncSources } from '../../actions/catalogs/vulndb-sources.ts';
 import { errorCatalog } from '../../domain/errors.ts';
 import { withoutReferences } from '../fixtures/api-document.ts';
 import { ExtraServices } from '../fixtures/extra-services.ts';
@@ -322,7 +323,15 @@ describe('faults', () => {
 
 describe('the description of the API', () => {
   it('lists every route with every status, and responses conform', async () => {
-    const working = await another({ 'queue.max_jobs': 1, 'server.workers': 1 }, { working: true });
+    const working = await another(
+      // Nothing listens there: no publisher is contacted.
+      {
+        'queue.max_jobs': 1,
+        'server.workers': 1,
+        'vulndb.sources': syncSources.map((name) => `${name}=http://127.0.0.1:1/`),
+      },
+      { working: true },
+    );
     const running = await working.submit('hang');
     await working.until(running, ({ status }) => status === 'running');
     await working.submit('waits');
@@ -366,9 +375,15 @@ describe('the description of the API', () => {
       ['POST', '/api/v1/schedules/preview', 400, { payload: { schedule: '60 * * * *' } }],
       ['GET', '/api/v1/events', 400, { query: { scan: 'x' } }],
       ['GET', '/api/v1/plugins', 200],
+      ['PUT', '/api/v1/plugins/{name}', 404, { payload: { disabled: true } }],
+      ['POST', '/api/v1/plugins/{name}/rollback', 404],
+      ['DELETE', '/api/v1/plugins/{name}', 404],
+      ['POST', '/api/v1/plugins', 400, { payload: { file: 'x', content: 'eA==' } }],
       ['GET', '/api/v1/vulndb', 200],
+      ['POST', '/api/v1/vulndb/sync', 202],
       ['GET', '/api/v1/alerts', 200],
       ['GET', '/api/v1/audit', 200],
+      ['GET', '/api/v1/notifications/channels', 200],
       ['POST', '/api/v1/notifications/test', 200, { payload: { channel: 'slack://x' } }],
       ['POST', '/api/v1/notifications/test', 400, { payload: { channel: 'x' } }],
       ['GET', '/api/v1/workspace/info', 200],
@@ -389,6 +404,8 @@ describe('the description of the API', () => {
       ['GET', '/api/v1/jobs', 200],
       ['GET', '/api/v1/jobs', 400, { query: { status: 'x' } }],
       ['GET', '/api/v1/jobs/{job_id}', 200],
+      ['PUT', '/api/v1/jobs/{job_id}', 200, { payload: nightly }],
+      ['POST', '/api/v1/jobs/{job_id}/run', 200],
       ['POST', '/api/v1/jobs/{job_id}/cancel', 200],
       ['GET', `${scan}/records`, 200],
       ['GET', `${scan}/records`, 400, { query: { cursor: 'x' } }],
@@ -398,6 +415,7 @@ describe('the description of the API', () => {
       ['GET', `${scan}/fixes`, 400, { query: { q: 'port:' } }],
       ['GET', `${scan}/coverage`, 200],
       ['GET', `${scan}/request`, 200],
+      ['GET', `${scan}/baseline`, 200],
       ['GET', `${scan}/explain`, 404, { query: { host: '192.0.2.1' } }],
       ['GET', `${scan}/explain`, 400],
       ['POST', `${scan}/pause`, 200],
