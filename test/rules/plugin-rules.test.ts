@@ -51,7 +51,7 @@ describe('rules of a file', () => {
         id: 'page-of-acme',
         plugin: 'page-of-acme',
         evidence: 'Title Acme\nhttp.title: Acme\nhttp.status: 200',
-        producer: { name: 'acme-rules', version: '0.0.0', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        producer: { name: 'acme-rules', version: '1.0.0', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       }),
     ]);
   });

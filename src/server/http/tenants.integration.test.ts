@@ -93,7 +93,8 @@ describe("another tenant's ids", () => {
   /** The route with `ID` in place of its parameter; a comparison has two ids, and both are tried. */
   function idRequests({ method, url }: RouteEntry, own: string) {
     const place = url.replace(/:\w+/, 'ID');
-    const payload = method === 'POST' ? { payload: {} } : {};
+    const job = { type: 'scan', schedule: '@daily', params: { targets: ['127.0.0.1'] } };
+    const payload = method === 'POST' ? { payload: {} } : method === 'PUT' ? { payload: job } : {};
     if (url.endsWith('/explain')) return [{ method, url: `${place}?host=192.0.2.1`, payload }];
     if (!url.endsWith('/diff')) return [{ method, url: place, payload }];
     return [
@@ -326,6 +327,7 @@ describe('X-Tenant-ID', () => {
       }
     }
     expect([...free].filter((route) => !route.includes('/docs')).toSorted()).toEqual([
+      'DELETE /api/v1/plugins/:name',
       'DELETE /api/v1/tokens/:token_id',
       'GET /',
       'GET /api/v1/alerts',
@@ -333,6 +335,7 @@ describe('X-Tenant-ID', () => {
       'GET /api/v1/config',
       'GET /api/v1/health',
       'GET /api/v1/license',
+      'GET /api/v1/notifications/channels',
       'GET /api/v1/openapi.json',
       'GET /api/v1/tokens',
       'GET /api/v1/version',
@@ -345,8 +348,12 @@ describe('X-Tenant-ID', () => {
       'GET /ui',
       'GET /ui/*',
       'POST /api/v1/notifications/test',
+      'POST /api/v1/plugins',
+      'POST /api/v1/plugins/:name/rollback',
       'POST /api/v1/session',
       'POST /api/v1/tokens',
+      'POST /api/v1/vulndb/sync',
+      'PUT /api/v1/plugins/:name',
     ]);
   });
 

@@ -53,7 +53,7 @@ describe('explain', () => {
       ),
     );
     expect(lines.slice(1, 3)).toEqual([
-      '  sent      SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2',
+      '  response  SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2',
       expect.stringMatching(/^ {2}rule {6}ssh\.openssh: version 9\.2p1, revision /),
     ]);
     expect(stdout).toMatch(/^ {2}findings {2}.*\d+ possible/m);

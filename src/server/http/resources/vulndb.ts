@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { showVulndb } from '../../../actions/catalogs/show-vulndb.ts';
 import { PortolanError } from '../../../domain/errors.ts';
 import { vulndbFolder } from '../../../scan-run/catalogs/vulndb-folder.ts';
+import { checkTokenTenant } from '../../access/tenants.ts';
 import type { RouteContext } from '../../context.ts';
 import type { App } from '../app-type.ts';
 import { envelope, enveloped } from '../schema/envelope.ts';
@@ -55,6 +56,7 @@ export function vulndbRoutes(app: App, { config, vulndb }: Pick<RouteContext, 'c
       response: { 202: enveloped(vulndbSchema) },
     },
     handler: async (request, reply) => {
+      checkTokenTenant(request.space, request.token, 'the vulnerability data');
       const { workspace, vulndb: settings } = config;
       if (!workspace.enabled && settings.dir === '')
         throw new PortolanError('conflict', 'no workspace to store the data: set vulndb.dir');
