@@ -92,6 +92,8 @@ export type EngineCounters = ReceiverCounters & { sent: number; retransmitted: n
 /** Messages to the engine process. */
 export type ToEngine =
   | { type: 'chunk'; plan: ChunkPlan }
+  /** Maximum number of sender threads; one until then. */
+  | { type: 'senders'; most: number }
   | { type: 'credits'; count: number; lowWater: number }
   /** Stops sending to these hosts, by index in the chunk. */
   | { type: 'drop'; id: number; hosts: number[] }

@@ -57,16 +57,15 @@ class EngineProcess {
   readonly #chunks = new Map<number, ChunkEntry>();
   readonly #memory = new ChunkMemory();
   readonly #senders: Sender[] = [];
-  readonly #mostSenders: number;
+  #mostSenders = 1;
   readonly #receiver: Worker;
   readonly #start: ThreadStart;
   readonly #regulator: Regulator;
   #figures: ReceiverCounters = { received: 0, dropped: 0, valid: 0, repeated: 0, foreign: 0 };
 
-  constructor(key: CookieKey, ownPort: number, senders: number) {
+  constructor(key: CookieKey, ownPort: number) {
     this.#words[control.roundTrip] = -1;
     this.#start = { control: this.#words.buffer as SharedArrayBuffer, key, ownPort };
-    this.#mostSenders = senders;
     this.#regulator = new Regulator(this.#words, {
       onRound: (round) => send({ type: 'round', round }),
       onPastHead: () => send({ type: 'pastHead' }),
@@ -83,6 +82,9 @@ class EngineProcess {
     switch (message.type) {
       case 'chunk':
         return this.#begin(message.plan);
+      case 'senders':
+        this.#mostSenders = message.most;
+        return;
       case 'credits':
         Atomics.store(this.#words, control.lowWater, message.lowWater);
         Atomics.add(this.#words, control.credits, message.count);
@@ -230,11 +232,7 @@ function free(state: ChunkState): void {
 process.once('disconnect', () => process.exit(0));
 // An interrupt from the terminal is for the parent program, which stops the engine in order.
 process.on('SIGINT', () => undefined);
-const engine = new EngineProcess(
-  randomCookieKey(),
-  Number(process.argv[3]) || freeSourcePort(),
-  Number(process.argv[2]),
-);
+const engine = new EngineProcess(randomCookieKey(), Number(process.argv[2]) || freeSourcePort());
 process.on('message', (message: ToEngine) => engine.take(message));
 // The process is terminated: flush the compile cache before.
 flushCompileCache();

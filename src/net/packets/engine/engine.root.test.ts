@@ -149,7 +149,7 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
     expect(valid + repeated + foreign).toBeLessThanOrEqual(received - dropped);
   });
 
-  it('shares the rate among two senders, and sends nothing twice', async () => {
+  it('shares the rate among two senders, and sends no first probe twice', async () => {
     const clock = new SteppedClock();
     const engine = await start(100_000, 2, clock.read);
     const running = Promise.all(
@@ -161,12 +161,26 @@ describe.runIf(obstacle === null)('the packet engine on loopback', () => {
       expect(engine.figures.sent).toBeLessThanOrEqual(3000 + 100 * clock.ms),
     );
     const chunks = await running;
-    expect(engine.figures.sent).toBe(320_000);
+    // A busy machine may read a response too late: then its probe is repeated, and counted as such.
+    expect(engine.figures.sent - engine.figures.retransmitted).toBe(320_000);
     for (const { state, open } of chunks) {
       const { probed, closed } = state.counts;
       expect([...probed]).toEqual([40_000, 40_000]);
       expect((closed[0] as number) + (closed[1] as number) + open.length).toBe(80_000);
     }
+  });
+
+  it('gives the rate to chunks in the order they came', async () => {
+    const clock = new SteppedClock();
+    const engine = await start(100_000, undefined, clock.read);
+    const hosts = [1, 2].map((host) => Uint8Array.from([127, 91, host, 1, 127, 91, host, 2]));
+    const sentOfSecond = () => engine.figures.sent - 80_000;
+    const first = sweep(engine, plan({ hosts: hosts[0] as Uint8Array })).then(sentOfSecond);
+    const second = sweep(engine, plan({ hosts: hosts[1] as Uint8Array }));
+    const both = Promise.all([first, second]);
+    await clock.stepUntil(both, () => undefined);
+    const [before] = await both;
+    expect(before).toBeLessThan(40_000);
   });
 
   it('credits a chunk with responses that another running chunk received first', async () => {

@@ -23,6 +23,11 @@ const steadyMs = 1000;
 
 /** Maximum number of sender threads; more were not measured. */
 const mostSenders = 2;
+/**
+ * Packets per second up to which one sender is enough, a quarter of what it sends to silent hosts on two shared cores. With one,
+ * chunks get the rate in the order they came.
+ */
+const oneSenderRate = 200_000;
 
 /** Start timeout of the engine process, milliseconds. */
 const startMs = 10_000;
@@ -50,7 +55,7 @@ let spare: Launched | null = null;
 /** Starts an engine process in advance for the next user. If unused, it ends with this process. */
 export function warmEngine(): void {
   if (spare !== null) return;
-  spare = launch(usefulSenders());
+  spare = launch();
   spare.child.unref();
   spare.child.channel?.unref();
 }
@@ -65,9 +70,9 @@ function takeSpare(): Launched | null {
 }
 
 /** @param sourcePort 0 = a free one */
-function launch(senders: number, sourcePort = 0): Launched {
+function launch(sourcePort = 0): Launched {
   const file = fileURLToPath(new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url));
-  const child = fork(file, [String(senders), String(sourcePort)], {
+  const child = fork(file, [String(sourcePort)], {
     execArgv: ['--max-semi-space-size=1'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -134,7 +139,7 @@ export class PacketEngine {
 
   /**
    * @param rate every packet takes a token of it
-   * @param options.senders number of sender threads, each with its own chunks
+   * @param options.senders maximum number of sender threads, each with its own chunks
    * @param options.sourcePort of the probes; by default a free one
    * @throws Error if raw packets cannot be sent or received here
    */
@@ -142,10 +147,10 @@ export class PacketEngine {
     rate: PacketRateLimiter,
     { senders, sourcePort = 0 }: { senders?: number | undefined; sourcePort?: number } = {},
   ): Promise<PacketEngine> {
-    const isUsual = senders === undefined && sourcePort === 0;
-    const launched = (isUsual ? takeSpare() : null) ?? launch(senders ?? usefulSenders(), sourcePort);
+    const launched = (sourcePort === 0 ? takeSpare() : null) ?? launch(sourcePort);
     const engine = new PacketEngine(launched.child, rate);
     await engine.#ready(launched.first);
+    engine.#order({ type: 'senders', most: senders ?? usefulSenders(rate.ceiling) });
     return engine;
   }
 
@@ -292,7 +297,10 @@ function rawGrowth(now: EngineCounters, before: EngineCounters): RawPackets {
   };
 }
 
-/** The receiver needs little time beside the senders: most of the cost of a packet is its sending. */
-function usefulSenders(): number {
-  return Math.min(mostSenders, availableParallelism());
+/**
+ * The receiver needs little time beside the senders: most of the cost of a packet is its sending.
+ * @param rate packets per second
+ */
+function usefulSenders(rate: number): number {
+  return rate <= oneSenderRate ? 1 : Math.min(mostSenders, availableParallelism());
 }
