@@ -60,6 +60,7 @@ export async function restoreBackup(file: string, target: RestoreTarget): Promis
 
 /** @returns the manifest, which every file matches */
 async function unpack(file: string, stage: string): Promise<BackupManifest> {
+  await readThrough(file);
   await mkdir(stage, { mode: folderMode });
   // Nothing but files and folders: a link could lead elsewhere.
   const filter = ({ type, name }: { type?: string; name: string }) =>
@@ -78,6 +79,17 @@ async function unpack(file: string, stage: string): Promise<BackupManifest> {
       throw damaged(file, `${name} does not match its checksum`);
   }
   return manifest;
+}
+
+/** Before anything is unpacked: files that are being written when a damage shows would come after their folder was removed. */
+async function readThrough(file: string): Promise<void> {
+  try {
+    await pipeline(createReadStream(file), createGunzip(), async (chunks: AsyncIterable<Buffer>) => {
+      for await (const _ of chunks);
+    });
+  } catch (error) {
+    throw damaged(file, (error as Error).message || 'cut off, or no backup', error);
+  }
 }
 
 async function hashOf(path: string): Promise<string> {
