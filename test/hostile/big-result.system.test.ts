@@ -132,7 +132,7 @@ describe('a big result', () => {
   it.each([
     // Equal findings stand once with each host, and once with their fix.
     ['html', 'href="#f-CVE-2026-', (tenth.hosts + 1) * tenth.findingsPerPort],
-    ['nmap', '<script id="CVE-2026-', findingsOf(tenth)],
+    ['nmap', '<table key="CVE-2026-', findingsOf(tenth)],
     ['sarif', '"ruleId":"', findingsOf(tenth)],
     ['tar.gz', '\x1f\x8b\x08', null],
   ])(

@@ -17,7 +17,7 @@ const versions = {
   powered_by: '1.4.0',
   ssh_age: '1.0.0',
   'http-trace': '1.0.0',
-  'old-jetty': '0.0.0',
+  'old-jetty': '1.0.0',
   put_allowed: '2.1.0',
   ssh_protocol_one: '1.0.0',
 };

@@ -30,7 +30,7 @@ describe.runIf(canRun('table-room'))('tables with the long values of real networ
       recorded: ids.map((id, at) =>
         longScan(id, { version: at === 9 ? '9.2p1' : '8.9p1', hosts: at === 9 ? 5 : 4 }),
       ),
-      env: { SERVICE_LOGGING__AUDIT__ENABLED: 'true' },
+      env: { SERVICE_LOGGING__AUDIT__ENABLED: 'true', SERVICE_LOGGING__AUDIT__READS: 'true' },
     });
     token = await service.token('admin');
   });

@@ -27,8 +27,9 @@ describe.runIf(canRun('tutorial'))('the scan of the tutorial', () => {
     const { web } = await service.targets();
     const ui = await browser.open(service, '/');
     const places = ui.page.getByRole('navigation', { name: 'Steps' });
-    const steps = ['Targets', 'Options', 'Ports', 'Review', 'Profile', 'Start scan'];
-    expect(named).toEqual([...steps, 'Services', 'Findings', 'Fix list']);
+    const begin = ['Start a first scan', 'Targets', 'New scan', 'To the review', 'Review'];
+    const steps = ['Options', 'Ports', 'Review', 'Profile', 'Start scan'];
+    expect(named).toEqual([...begin, ...steps, 'Services', 'Findings', 'Fix list']);
 
     await ui.page.getByRole('textbox', { name: 'Targets' }).fill('127.0.0.1');
     await ui.page.getByText('1 address to scan, in scope').waitFor();

@@ -55,7 +55,10 @@ function ChangeRow({ line }: { line: Series }) {
   return (
     <tr className="border-line-subtle border-t">
       <td className="h-9 pr-3 font-medium">
-        <Link to={`/scans/${scan.scan_id}`} className="line-clamp-2 text-text-1 [overflow-wrap:anywhere]">
+        <Link
+          to={`/scans/${scan.scan_id}`}
+          className="block py-[3px] text-text-1 [overflow-wrap:anywhere] tablet:line-clamp-2 tablet:py-0"
+        >
           <TargetText text={scanTitle(scan)} max={60} />
         </Link>
       </td>

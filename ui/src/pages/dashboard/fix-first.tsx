@@ -73,7 +73,7 @@ function FixRow({ fix }: { fix: Fix }) {
       <td className="h-12 py-1.5 pr-3">
         <Link
           to={`/scans/${fix.scan_id}/fixes${searchText({ open: fix.key })}`}
-          className="block font-medium text-text-1 tablet:line-clamp-2"
+          className="block py-[3px] font-medium text-text-1 tablet:line-clamp-2 tablet:py-0"
         >
           <TargetText text={fix.text} wrap />
         </Link>

@@ -115,9 +115,13 @@ function columnsOf(ownId: string | null, revoke: (token: Token) => void): Column
       id: 'scopes',
       head: 'Scopes',
       width: 200,
-      grow: 2,
+      grow: 3,
       priority: 1,
-      cell: ({ scopes }) => scopes.join(', '),
+      cell: ({ scopes }) => (
+        <span className="line-clamp-2 whitespace-normal leading-[17px]" title={scopes.join(', ')}>
+          {scopes.join(', ')}
+        </span>
+      ),
     },
     { id: 'tenant', head: 'Tenant', width: 88, priority: 5, cell: ({ tenant }) => tenant ?? <None /> },
     {
