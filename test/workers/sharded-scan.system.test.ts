@@ -136,6 +136,8 @@ const momentary = new Set([
   // Silent ports are marked where the machine was late.
   'unidentified_reason',
   'unidentified',
+  // So it does not show that their host accepts every port.
+  'all_ports_open',
 ]);
 
 /** What does not depend on the moment, its fields in one order. */
