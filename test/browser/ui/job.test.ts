@@ -114,6 +114,8 @@ describe.runIf(canRun('job'))('the page of a job', () => {
     await expect.poll(() => ui.page.getByLabel('Name').inputValue()).toBe('To edit');
     await expect.poll(() => ui.page.getByLabel('Schedule').inputValue()).toBe('0 3 * * *');
     await ui.page.getByRole('checkbox', { name: /webhook:\/\/siem/ }).waitFor();
+    await ui.page.getByRole('radio', { name: 'Nightly' }).waitFor();
+    expect(await ui.page.getByRole('radio', { name: 'Once, now' }).count()).toBe(0);
     await ui.picture('job-edit');
     await ui.expectAccessible();
     await ui.tabTo(ui.page.getByRole('checkbox', { name: /webhook:\/\/siem/ }));

@@ -122,7 +122,12 @@ function JobForm({ job }: { job?: Job }) {
     >
       <ScanFields refusalOf={refusalOf} />
       <Further draft={draft} />
-      <ScheduleFields value={schedule} onChange={setSchedule} refusal={refusalOf('schedule')} />
+      <ScheduleFields
+        value={schedule}
+        onChange={setSchedule}
+        refusal={refusalOf('schedule')}
+        recurs={job !== undefined}
+      />
       <Field
         label="Pool"
         optional

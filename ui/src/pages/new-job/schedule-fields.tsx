@@ -24,10 +24,12 @@ interface ScheduleFieldsProps {
   onChange: (value: ScheduleDraft) => void;
   /** The server's words after the job was refused. */
   refusal: string | null;
+  /** A recurring job stays one: no single run is offered. */
+  recurs?: boolean;
 }
 
 /** When it runs: a choice or a cron text, with the next five runs while it is typed. */
-export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps) {
+export function ScheduleFields({ value, onChange, refusal, recurs = false }: ScheduleFieldsProps) {
   const { text, choice } = value;
   const incomplete = choice === '' ? null : incompleteReason(text);
   const rested = useRested(text);
@@ -38,7 +40,7 @@ export function ScheduleFields({ value, onChange, refusal }: ScheduleFieldsProps
     <>
       <Field label="When">
         <Segmented<Choice>
-          options={choices}
+          options={recurs ? choices.filter((each) => each.value !== '') : choices}
           value={choice}
           onChange={(next) => onChange(chosen(next, value))}
         />
