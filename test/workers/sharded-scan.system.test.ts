@@ -87,7 +87,9 @@ describe.skipIf(postgresObstacle() !== null)('a scan in shards', () => {
     expect(whole.refused).toBeGreaterThan(1000);
     expect(sharded.refused).toBeGreaterThan(1000);
     expect(Math.abs(sharded.refused - whole.refused)).toBeLessThan(whole.refused / 10);
-    expect(sharded.detail.warnings).toEqual(whole.detail.warnings);
+    // How many ports are silent, a late machine does not say either.
+    const steady = ({ warnings }: ScanDetail) => warnings.filter(({ code }) => code !== 'tarpit');
+    expect(steady(sharded.detail)).toEqual(steady(whole.detail));
     expect(sharded.detail.progress).toMatchObject({ shards: { total: 3, done: 3, running: 0 } });
     // The same rules: what the shards named is not named again at the end.
     const { fingerprint, scanner } = timesOf(sharded.detail);
