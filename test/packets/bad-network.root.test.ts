@@ -194,8 +194,8 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     expect(record.warnings).toEqual([]);
     const { open, closed, filtered, not_tried } = record.summary.coverage;
     expect([open + closed + filtered, not_tried]).toEqual([25_400, 0]);
-    // Without retries, what was sent until the kernel was asked again is lost; two seconds are some 12,000.
-    expect(filtered).toBeLessThan(2500);
+    // Without retries, what was sent until the kernel was asked again is lost; two seconds are some 6,000.
+    expect(filtered).toBeLessThan(2000);
   });
 
   async function sweepWithout(
@@ -204,7 +204,8 @@ describe.skipIf(!canRun)('a sweep by raw packets over a bad network', () => {
     more: string[] = [],
   ): Promise<ScanRecord> {
     const set = (state: 'up' | 'down') => (what === 'link' ? wire.setLink(state) : wire.setCarrier(state));
-    const order = [...syn, '--ports', '8001-8100', '--rate', '6000', ...more];
+    // Eight seconds: a busy machine sees late that two of them are over.
+    const order = [...syn, '--ports', '8001-8100', '--rate', '3000', ...more];
     const run = await wire.scan(['10.82.5.0/24', ...order], {
       during: async () => {
         await wire.sent(6000);
