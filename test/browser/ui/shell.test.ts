@@ -58,6 +58,7 @@ describe.runIf(canRun('shell'))('the frame of the UI', () => {
       await ui.picture('palette', { fullPage: false });
       await ui.expectGood();
       await ui.press('Escape');
+      await ui.page.getByRole('combobox', { name: /search/i }).waitFor({ state: 'hidden' });
       await ui.press('?');
       await ui.page.getByRole('dialog', { name: 'Keys' }).waitFor();
       await ui.picture('keys', { fullPage: false });
