@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { createTarPacker, type TarPackController } from 'modern-tar';
+import type { TarPackController } from 'modern-tar';
 import { PortolanError } from '../../domain/errors.ts';
 import { backUpStore } from '../../store/sqlite/backup.ts';
 import { diskError, fileMode, syncFolder } from '../../workspace/atomic-file.ts';
-import { type PackedFile, packFile, packFolder, packText } from '../../workspace/render/archive.ts';
+import { type PackedFile, packFile, packFolder, packText, tarBytes } from '../../workspace/render/archive.ts';
 
 /** Last entry of a backup: what it has, with checksums. */
 export const backupManifestFile = 'backup.json';
@@ -56,26 +56,17 @@ export async function backUp(file: string, source: BackupSource): Promise<Backup
   };
   try {
     const out = createWriteStream(draft, { flags: 'wx', mode: fileMode, flush: true });
-    await pipeline(Readable.from(packed(source, manifest)), createGzip(), out);
+    await pipeline(
+      Readable.from(tarBytes((controller) => packAll(controller, source, manifest))),
+      createGzip(),
+      out,
+    );
     await rename(draft, file);
     await syncFolder(dirname(file));
     return manifest;
   } catch (error) {
     await rm(draft, { force: true });
     throw diskError(error);
-  }
-}
-
-async function* packed(source: BackupSource, manifest: BackupManifest): AsyncGenerator<Uint8Array> {
-  const { readable, controller } = createTarPacker();
-  const packing = packAll(controller, source, manifest).then(
-    () => controller.finalize(),
-    (error: unknown) => controller.error(error),
-  );
-  try {
-    yield* readable;
-  } finally {
-    await packing;
   }
 }
 

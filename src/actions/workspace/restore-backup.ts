@@ -101,10 +101,18 @@ async function hashOf(path: string): Promise<string> {
 async function manifestOf(file: string, stage: string): Promise<BackupManifest> {
   const text = await readFile(join(stage, backupManifestFile), 'utf8').catch(() => null);
   if (text === null) throw damaged(file, `it has no ${backupManifestFile}: it is incomplete, or no backup`);
-  const manifest = JSON.parse(text) as BackupManifest;
+  const manifest = parseManifest(file, text);
   if (manifest.format > backupFormat)
     throw new PortolanError('configuration', `${file} was made by a newer version, ${manifest.version}`);
   return manifest;
+}
+
+function parseManifest(file: string, text: string): BackupManifest {
+  try {
+    return JSON.parse(text) as BackupManifest;
+  } catch (error) {
+    throw damaged(file, `${backupManifestFile} is no JSON`, error);
+  }
 }
 
 function damaged(file: string, reason: string, cause?: unknown): PortolanError {

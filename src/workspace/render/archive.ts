@@ -22,13 +22,20 @@ const draft = /^results\.[\w.]+\.new$|\.[0-9a-f]{12}\.tmp$|\.part$/;
 export function archiveScan(folder: ScanFolder, damage: string | null = null): Readable {
   const gzip = createGzip();
   // An error or an early end reaches both sides; the reader gets it from the stream.
-  pipeline(Readable.from(tarBytes(folder, damage)), gzip, () => undefined);
+  pipeline(
+    Readable.from(tarBytes((controller) => packScan(controller, folder, damage))),
+    gzip,
+    () => undefined,
+  );
   return gzip;
 }
 
-async function* tarBytes(folder: ScanFolder, damage: string | null): AsyncGenerator<Uint8Array> {
+/** The bytes of a tar archive, as they are packed. */
+export async function* tarBytes(
+  pack: (controller: TarPackController) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
   const { readable, controller } = createTarPacker();
-  const packing = packScan(controller, folder, damage).then(
+  const packing = pack(controller).then(
     () => controller.finalize(),
     (error: unknown) => controller.error(error),
   );
