@@ -1,6 +1,7 @@
 import { type ImportedPath, importVulndb } from '../../actions/catalogs/import-vulndb.ts';
 import { stateOf } from '../../actions/catalogs/show-vulndb.ts';
 import { type SyncedSource, syncVulndb } from '../../actions/catalogs/sync-vulndb.ts';
+import { exportBundle, importBundle, isBundle } from '../../actions/catalogs/vulndb-bundle.ts';
 import {
   type SyncSource,
   syncSources,
@@ -9,7 +10,6 @@ import {
 } from '../../actions/catalogs/vulndb-sources.ts';
 import type { Config } from '../../config/schema.ts';
 import { PortolanError } from '../../domain/errors.ts';
-import { exportBundle, importBundle, isBundle } from '../../knowledge/vulndb/generation/generation-bundle.ts';
 import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
 import type { GenerationManifest } from '../../knowledge/vulndb/generation/manifest.ts';
 import { vulndbFolder } from '../../scan-run/catalogs/vulndb-folder.ts';

@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { buildGeneration } from '../fixtures/build-generation.ts';
-import { nvdRecord } from '../fixtures/feeds.ts';
-import { readNvdRecord } from '../import/import-nvd.ts';
-import { openVulndb } from './generation.ts';
-import { exportBundle, importBundle, isBundle } from './generation-bundle.ts';
-import { readCurrentManifest } from './generation-pointer.ts';
+import { buildGeneration } from '../../knowledge/vulndb/fixtures/build-generation.ts';
+import { nvdRecord } from '../../knowledge/vulndb/fixtures/feeds.ts';
+import { openVulndb } from '../../knowledge/vulndb/generation/generation.ts';
+import { readCurrentManifest } from '../../knowledge/vulndb/generation/generation-pointer.ts';
+import { readNvdRecord } from '../../knowledge/vulndb/import/import-nvd.ts';
+import { exportBundle, importBundle, isBundle } from './vulndb-bundle.ts';
 
 let home: string;
 let from: string;
