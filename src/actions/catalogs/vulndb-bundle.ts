@@ -1,11 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ReadableStream } from 'node:stream/web';
-import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
+import type { ParsedTarEntry } from 'modern-tar';
 import { PortolanError } from '../../domain/errors.ts';
 import { GenerationLock } from '../../knowledge/vulndb/generation/generation-lock.ts';
 import {
@@ -24,6 +23,7 @@ import {
 } from '../../knowledge/vulndb/generation/manifest.ts';
 import { fileMode, folderMode } from '../../workspace/atomic-file.ts';
 import { packFile, tarBytes } from '../../workspace/render/archive.ts';
+import { saveEntry, tarEntries } from '../../workspace/unpack-tar.ts';
 
 /** Maximum size of a bundle, bytes. */
 const maxBundleBytes = 8 * 1024 * 1024 * 1024;
@@ -118,10 +118,9 @@ async function unpack(
   folder: string,
   begin: (manifest: GenerationManifest) => void,
 ): Promise<GenerationManifest> {
-  const entries = ReadableStream.from(source).pipeThrough(createTarDecoder({ strict: true }));
   let manifest: GenerationManifest | null = null;
   const wanted = new Set<string>();
-  for await (const entry of entries as AsyncIterable<ParsedTarEntry>) {
+  for await (const entry of tarEntries(source)) {
     const { name, size } = entry.header;
     if (manifest === null) {
       const text = name === manifestFile && size <= maxGenerationManifestBytes ? await textOf(entry) : '';
@@ -135,7 +134,7 @@ async function unpack(
     const known = manifest.files[name];
     if (!known || known.size !== size || !wanted.delete(name as GenerationFile))
       throw damaged('it has a file that its manifest does not name');
-    if ((await saved(entry, join(folder, name))) !== known.sha256)
+    if ((await saveEntry(entry, join(folder, name))) !== known.sha256)
       throw damaged(`${name} differs from its checksum`);
   }
   if (manifest === null) throw damaged('it has no manifest');
@@ -153,20 +152,6 @@ function manifestIn(text: string): GenerationManifest {
   } catch {
     throw damaged('it has no manifest that can be read');
   }
-}
-
-/** @returns the SHA-256 of what was written */
-async function saved({ body }: ParsedTarEntry, path: string): Promise<string> {
-  const hash = createHash('sha256');
-  const hashed = async function* (bytes: AsyncIterable<Uint8Array>) {
-    for await (const part of bytes) {
-      hash.update(part);
-      yield part;
-    }
-  };
-  const out = createWriteStream(path, { flags: 'wx', mode: fileMode, flush: true });
-  await pipeline(hashed(body as AsyncIterable<Uint8Array>), out);
-  return hash.digest('hex');
 }
 
 function checkSpace(dir: string, size: number): void {

@@ -1,14 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { unpackTar } from 'modern-tar/fs';
 import { PortolanError } from '../../domain/errors.ts';
 import { storeFaults } from '../../store/integrity.ts';
 import { openStore, readStoreVersion } from '../../store/open.ts';
-import { fileMode, folderMode, syncFolder } from '../../workspace/atomic-file.ts';
+import { folderMode, syncFolder } from '../../workspace/atomic-file.ts';
+import { saveEntry, tarEntries } from '../../workspace/unpack-tar.ts';
 import { openWorkspace, type Workspace } from '../../workspace/workspace.ts';
 import { type BackupManifest, backupFormat, backupManifestFile } from './back-up.ts';
 import { type CheckReport, checkWorkspace } from './check-workspace.ts';
@@ -60,42 +60,33 @@ export async function restoreBackup(file: string, target: RestoreTarget): Promis
 
 /** @returns the manifest, which every file matches */
 async function unpack(file: string, stage: string): Promise<BackupManifest> {
-  await readThrough(file);
+  const sums = new Map<string, string>();
   await mkdir(stage, { mode: folderMode });
-  // Nothing but files and folders: a link could lead elsewhere.
-  const filter = ({ type, name }: { type?: string; name: string }) =>
-    (type === 'file' || type === 'directory') && !name.split('/').includes('..');
-  const unpacked = unpackTar(stage, { filter, fmode: fileMode, dmode: folderMode });
   try {
-    await pipeline(createReadStream(file), createGunzip(), unpacked);
-  } catch (error) {
-    throw damaged(file, (error as Error).message || 'cut off, or no backup', error);
-  }
-  const manifest = await manifestOf(file, stage);
-  for (const { name, size, sha256 } of manifest.files) {
-    const path = join(stage, ...name.split('/').filter((part) => part !== '..'));
-    const found = await stat(path).catch(() => null);
-    if (found?.size !== size || (await hashOf(path)) !== sha256)
-      throw damaged(file, `${name} does not match its checksum`);
-  }
-  return manifest;
-}
-
-/** Before anything is unpacked: files that are being written when a damage shows would come after their folder was removed. */
-async function readThrough(file: string): Promise<void> {
-  try {
-    await pipeline(createReadStream(file), createGunzip(), async (chunks: AsyncIterable<Buffer>) => {
-      for await (const _ of chunks);
+    await pipeline(createReadStream(file), createGunzip(), async (archive: AsyncIterable<Buffer>) => {
+      for await (const entry of tarEntries(archive)) {
+        const { name, type } = entry.header;
+        const path = join(stage, name);
+        // Nothing but files and folders: a link could lead elsewhere.
+        if (!isBelow(path, stage) || (type !== 'file' && type !== 'directory')) await entry.body.cancel();
+        else if (type === 'directory') await mkdir(path, { recursive: true, mode: folderMode });
+        else {
+          await mkdir(dirname(path), { recursive: true, mode: folderMode });
+          sums.set(name, await saveEntry(entry, path));
+        }
+      }
     });
   } catch (error) {
     throw damaged(file, (error as Error).message || 'cut off, or no backup', error);
   }
+  const manifest = await manifestOf(file, stage);
+  for (const { name, sha256 } of manifest.files)
+    if (sums.get(name) !== sha256) throw damaged(file, `${name} does not match its checksum`);
+  return manifest;
 }
 
-async function hashOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}${sep}`);
 }
 
 async function manifestOf(file: string, stage: string): Promise<BackupManifest> {
